@@ -1,0 +1,232 @@
+package approval
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+)
+
+var (
+	// ErrAnswered is returned for an answer to a request that has its outcome already; the decision that won comes
+	// with it.
+	ErrAnswered = errors.New("this question has been answered already")
+	// ErrUnknownRequest is returned for a request this desk never opened, or has closed and forgotten.
+	ErrUnknownRequest = errors.New("no such question is open here")
+	// ErrOtherTerms is returned for an answer that was given to something else than what is open: other terms,
+	// another revision. It changes nothing.
+	ErrOtherTerms = errors.New("the answer was given to other terms than the ones that are open")
+	// ErrNotDisplayable is returned for a question that cannot be shown whole, so cannot be approved (law 4).
+	ErrNotDisplayable = errors.New("the question has no terms to show")
+)
+
+// maxClosed is how many closed requests the desk remembers, so that a late answer is told what won.
+const maxClosed = 256
+
+// Config is what a desk needs.
+type Config struct {
+	// Record writes a decision down. The desk makes no decision known before Record returned nil; an error leaves
+	// the request pending. Required.
+	Record func(ctx context.Context, r Request, d Decision) error
+	// Now is the wall clock; time.Now when nil.
+	Now func() time.Time
+	// Rand gives the bytes of request ids; crypto/rand when nil.
+	Rand io.Reader
+}
+
+// Desk holds the open questions of one process. It is safe for concurrent use.
+type Desk struct {
+	cfg Config
+
+	mu      sync.Mutex
+	open    []*entry // in the order they were opened
+	closed  []*entry // the last maxClosed, oldest first
+	changed chan struct{}
+}
+
+type entry struct {
+	request  Request
+	deciding sync.Mutex    // held while a decision is being written, so that there is one
+	done     chan struct{} // closed when decision is set
+	decision Decision
+}
+
+// NewDesk returns an empty desk. A missing Record is an error: a desk that keeps no record must not exist.
+func NewDesk(cfg Config) (*Desk, error) {
+	if cfg.Record == nil {
+		return nil, errors.New("approval: a desk needs a record function")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Rand == nil {
+		cfg.Rand = rand.Reader
+	}
+	return &Desk{cfg: cfg, changed: make(chan struct{})}, nil
+}
+
+// NewRequest gives q its identity. It does not open it: the caller writes the request down first.
+func (d *Desk) NewRequest(q Question) (Request, error) {
+	if q.Operation.Terms.Empty() {
+		return Request{}, fmt.Errorf("%w: operation %s", ErrNotDisplayable, q.Operation.ID)
+	}
+	var b [16]byte
+	if _, err := io.ReadFull(d.cfg.Rand, b[:]); err != nil {
+		return Request{}, fmt.Errorf("random bytes for a question's id: %w", err)
+	}
+	id := RequestID("q_" + base64.RawURLEncoding.EncodeToString(b[:]))
+	return Request{ID: id, Opened: d.cfg.Now(), Question: q}, nil
+}
+
+// Ask opens r, waits for its outcome and returns it. It returns by itself when the question's deadline passes
+// (Expired), which is recorded like an answer. When ctx ends first the question is withdrawn from the desk without a
+// record and the error is ctx's: the question is still open for a later run.
+func (d *Desk) Ask(ctx context.Context, r Request) (Decision, error) {
+	e := &entry{request: r, done: make(chan struct{})}
+	d.mu.Lock()
+	d.open = append(d.open, e)
+	d.notifyLocked()
+	d.mu.Unlock()
+
+	for {
+		// The wait is short steps of the wall clock, not one long timer: a timer stands still while the machine sleeps.
+		left := r.Question.Deadline.Sub(d.cfg.Now())
+		if left <= 0 {
+			decision, err := d.decide(ctx, e, Decision{State: Expired})
+			if errors.Is(err, ErrAnswered) {
+				return decision, nil
+			}
+			if err != nil {
+				d.withdraw(e)
+			}
+			return decision, err
+		}
+		timer := time.NewTimer(min(left, time.Second))
+		select {
+		case <-e.done:
+			timer.Stop()
+			return e.decision, nil
+		case <-ctx.Done():
+			timer.Stop()
+			d.withdraw(e)
+			select {
+			case <-e.done: // the answer was there first
+				return e.decision, nil
+			default:
+				return Decision{}, ctx.Err()
+			}
+		case <-timer.C:
+		}
+	}
+}
+
+// Decide gives a request its one answer. The first call wins; later calls change nothing and return ErrAnswered with
+// the decision that won. An answer to other terms than the open ones is ErrOtherTerms, one after the deadline is
+// ErrAnswered with an expired decision. Decide returns only after the decision is recorded. Safe for concurrent use.
+// Requests and decisions, "Deadlines and Cancellation"; OPS3-5.06.
+func (d *Desk) Decide(ctx context.Context, a Answer) (Decision, error) {
+	e, err := d.find(a.shown.Request)
+	if err != nil {
+		return Decision{}, err
+	}
+	if a.shown != e.request.Shows() {
+		return Decision{}, ErrOtherTerms
+	}
+	decision := Decision{State: Denied, Approver: a.approver, InputType: a.inputType, Shown: a.shown}
+	if a.approved {
+		decision.State = Approved
+		decision.ExpiresAt = e.request.Question.Operation.ExpiresAt
+	}
+	return d.decide(ctx, e, decision)
+}
+
+func (d *Desk) decide(ctx context.Context, e *entry, decision Decision) (Decision, error) {
+	e.deciding.Lock()
+	defer e.deciding.Unlock()
+	select {
+	case <-e.done:
+		return e.decision, ErrAnswered
+	default:
+	}
+	decision.DecidedAt = d.cfg.Now()
+	late := !decision.DecidedAt.Before(e.request.Question.Deadline)
+	if late {
+		decision = Decision{State: Expired, DecidedAt: decision.DecidedAt}
+	}
+	if err := d.cfg.Record(ctx, e.request, decision); err != nil {
+		return Decision{}, fmt.Errorf("the answer was not written down and does not count: %w", err)
+	}
+	e.decision = decision
+	d.close(e)
+	if late {
+		return decision, ErrAnswered
+	}
+	return decision, nil
+}
+
+func (d *Desk) close(e *entry) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	close(e.done)
+	d.open = slices.DeleteFunc(d.open, func(o *entry) bool { return o == e })
+	d.closed = append(d.closed, e)
+	if len(d.closed) > maxClosed {
+		d.closed = slices.Delete(d.closed, 0, len(d.closed)-maxClosed)
+	}
+	d.notifyLocked()
+}
+
+func (d *Desk) withdraw(e *entry) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.open = slices.DeleteFunc(d.open, func(o *entry) bool { return o == e })
+	d.notifyLocked()
+}
+
+func (d *Desk) find(id RequestID) (*entry, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, list := range [][]*entry{d.open, d.closed} {
+		for _, e := range list {
+			if e.request.ID == id {
+				return e, nil
+			}
+		}
+	}
+	return nil, ErrUnknownRequest
+}
+
+func (d *Desk) notifyLocked() {
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+// Pending returns the open requests in the order they were opened, and a channel that is closed when that changes.
+func (d *Desk) Pending() ([]Request, <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	requests := make([]Request, len(d.open))
+	for i, e := range d.open {
+		requests[i] = e.request
+	}
+	return requests, d.changed
+}
+
+// Outcome returns how a request ended; false while it is open or when the desk no longer knows it.
+func (d *Desk) Outcome(id RequestID) (Decision, bool) {
+	e, err := d.find(id)
+	if err != nil {
+		return Decision{}, false
+	}
+	select {
+	case <-e.done:
+		return e.decision, true
+	default:
+		return Decision{}, false
+	}
+}
