@@ -1,0 +1,44 @@
+# Papaver's commands. `make` alone lists them; the work is done in scripts/.
+
+# Packages whose tests start Chromium. They run without the race detector, one at a time; all others run with it.
+CHROMIUM_PKGS := ./browser/... ./agent/... ./cmd/...
+
+# How long `make fuzz` gives each fuzz function.
+FUZZTIME ?= 10s
+
+# Chromium's sandbox cannot start as root. Tests that start Chromium read this variable; the binary never does.
+ifeq ($(shell id -u),0)
+export PAPAVER_TEST_SANDBOX := off
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test check conformance lint fuzz
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/papaver
+	go build -o bin/papaver ./cmd/papaver
+
+demo: build ## install Chromium if there is none, build, and play one whole round with the bundled site
+	@scripts/demo
+
+test: ## install Chromium if there is none, then make every check and run every test
+	@scripts/chromium ensure >/dev/null
+	@scripts/versions
+	@$(MAKE) --no-print-directory check
+	@scripts/test $(CHROMIUM_PKGS)
+
+check: lint ## all checks of the sources: lint, a tidy go.mod, the clause marks
+	go mod tidy -diff
+	@echo "== conformance marks"
+	@go run ./conformance/report --check
+
+conformance: ## print which clauses of conformance/clauses.tsv the tests cover
+	@go run ./conformance/report
+
+lint: ## gofmt, go vet, staticcheck, govulncheck, shellcheck
+	@scripts/lint
+
+fuzz: ## run every fuzz function for FUZZTIME (10s) each
+	@scripts/fuzz $(FUZZTIME)
