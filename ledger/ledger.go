@@ -1,0 +1,456 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/papaver-agent/papaver/internal/durable"
+)
+
+const (
+	// FileName and LockName are the names of the two files in a ledger's folder.
+	FileName = "ledger.jsonl"
+	LockName = "ledger.lock"
+
+	// DefaultLockWait is how long an append waits for others. One append
+	// holds the lock for a few milliseconds, a slow disk for perhaps a second.
+	DefaultLockWait = 10 * time.Second
+)
+
+// Config says which ledger is opened, and for whom.
+type Config struct {
+	Dir   string // the ledger's folder; made when it is missing
+	Owner string // who appends: a name that no other run of any process ever has
+
+	Now      func() time.Time // nil: time.Now
+	LockWait time.Duration    // longest wait for other appends; 0: DefaultLockWait
+
+	// OpenFile opens the ledger's file. nil: the function OpenFile.
+	OpenFile func(path string) (File, error)
+}
+
+// Entry is what a caller wants written.
+type Entry struct {
+	Kind  string // 1 to 256 printable ASCII characters without space, '"' and '\'
+	Round string // the same, or empty for what belongs to no round
+
+	// Data is marshalled by encoding/json to one JSON object; nil is the empty
+	// object. What refuses to be marshalled, as a secret does, stops the append.
+	Data any
+
+	// Claim takes the round over from its owner. The caller must know that the
+	// old owner can't go on: its process's lock is free, its Chromium is dead.
+	Claim bool
+}
+
+// Ledger is an open ledger. It is safe for concurrent use; appends of
+// several goroutines and processes take their turns.
+type Ledger struct {
+	cfg  Config
+	path string
+
+	// turn holds one token, which the goroutine that works on the file takes.
+	// It guards lockFile and the file's end. It is taken before mu.
+	turn     chan struct{}
+	lockFile *os.File
+	file     File
+
+	mu      sync.Mutex // guards all below
+	at      chain      // the place after the last verified line
+	end     int64      // that place in bytes
+	records []Record
+	owners  map[string]string // round to owner of its latest record
+	notices []string
+	broken  error // why no append is possible any more; wraps ErrBroken
+	closed  bool
+}
+
+// Open opens the ledger in cfg.Dir, making folder and file when they are
+// missing, and verifies the whole of it. A torn last line is repaired, see
+// [Ledger.Notices]. Errors match [ErrDamaged], [ErrLocked], [ErrEntry] (the
+// owner is no name), [durable.ErrLoose], the file system's own, or are ctx's.
+// The caller closes the Ledger.
+func Open(ctx context.Context, cfg Config) (_ *Ledger, err error) {
+	if err := checkName(cfg.Owner); err != nil {
+		return nil, fmt.Errorf("%w: owner: %w", ErrEntry, err)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.LockWait <= 0 {
+		cfg.LockWait = DefaultLockWait
+	}
+	if cfg.OpenFile == nil {
+		cfg.OpenFile = OpenFile
+	}
+	l := &Ledger{
+		cfg:    cfg,
+		path:   filepath.Join(cfg.Dir, FileName),
+		turn:   make(chan struct{}, 1),
+		owners: make(map[string]string),
+	}
+	l.turn <- struct{}{}
+	if err := durable.MkdirAll(cfg.Dir); err != nil {
+		return nil, fmt.Errorf("ledger's folder: %w", err)
+	}
+	l.lockFile, err = durable.OpenFile(filepath.Join(cfg.Dir, LockName), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, fmt.Errorf("ledger's lock: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}()
+	done, err := l.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	// The format line comes with the file, so that no ledger lacks it.
+	if err := durable.WriteNew(l.path, []byte(formatLine+"\n")); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, fmt.Errorf("ledger not made: %w", err)
+	}
+	l.file, err = cfg.OpenFile(l.path)
+	if err != nil {
+		return nil, fmt.Errorf("ledger not opened: %w", err)
+	}
+	if err := l.catchUp(); err != nil {
+		return nil, err
+	}
+	// A writer may have died between its write and its sync.
+	if err := l.file.Sync(); err != nil {
+		return nil, fmt.Errorf("ledger %s: what was read may not be on disk: %w", l.path, err)
+	}
+	return l, nil
+}
+
+// Append writes e as the next line and returns when that line is on disk. On
+// an error that matches [ErrBroken] the line may be on disk or not, and this
+// Ledger refuses all that follows. On every other error nothing was written:
+// [ErrNotOwner], [ErrEntry], [ErrLocked], [ErrDamaged], [ErrClosed], the file
+// system's (a full disk; the next append may work), or ctx's own, which is looked at until the
+// write begins. Waiting for other appends ends after [Config.LockWait]; the
+// kernel's write and sync themselves can't be given a deadline.
+func (l *Ledger) Append(ctx context.Context, e Entry) (Record, error) {
+	r, err := l.draft(e)
+	if err != nil {
+		return Record{}, err
+	}
+	done, err := l.begin(ctx)
+	if err != nil {
+		return Record{}, err
+	}
+	defer done()
+	if err := l.usable(); err != nil {
+		return Record{}, err
+	}
+	if err := l.catchUp(); err != nil {
+		return Record{}, err
+	}
+	l.mu.Lock()
+	at, end, owner := l.at, l.end, l.owners[e.Round]
+	l.mu.Unlock()
+	if e.Round != "" && owner != "" && owner != l.cfg.Owner && !e.Claim {
+		return Record{}, fmt.Errorf("round %s, owner %s: %w", e.Round, owner, ErrNotOwner)
+	}
+	r.Seq, r.Prev = at.seq+1, at.hash
+	// UTC and no monotonic part: the record is what is read back.
+	r.Time = l.cfg.Now().UTC().Round(0)
+	line := encode(&r)
+	if len(line) > maxLine {
+		return Record{}, fmt.Errorf("%w: kind %s: the line has %d bytes of at most %d", ErrEntry, e.Kind, len(line), maxLine)
+	}
+	// What can't be read back would damage the ledger for ever.
+	r, err = at.next(line[:len(line)-1])
+	if err != nil {
+		return Record{}, fmt.Errorf("%w: kind %s: %s", ErrEntry, e.Kind, reasonOf(err))
+	}
+	if err := ctx.Err(); err != nil {
+		return Record{}, fmt.Errorf("ledger: line not written: %w", err)
+	}
+	if err := l.write(line, end, at.lines); err != nil {
+		return Record{}, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.accept(r)
+	l.at, l.end = at, end+int64(len(line))
+	return r, nil
+}
+
+// draft makes the part of a record that needs no look at the ledger.
+func (l *Ledger) draft(e Entry) (Record, error) {
+	if err := checkName(e.Kind); err != nil {
+		return Record{}, fmt.Errorf("%w: kind: %w", ErrEntry, err)
+	}
+	if e.Round != "" {
+		if err := checkName(e.Round); err != nil {
+			return Record{}, fmt.Errorf("%w: kind %s: round: %w", ErrEntry, e.Kind, err)
+		}
+	}
+	data, err := marshal(e.Data)
+	if err != nil {
+		return Record{}, fmt.Errorf("%w: kind %s: data: %w", ErrEntry, e.Kind, err)
+	}
+	return Record{Owner: l.cfg.Owner, Kind: e.Kind, Round: e.Round, Data: data}, nil
+}
+
+// write puts one line at the file's end and on disk. When it returns an error
+// it has cut off what it wrote, or the ledger is broken.
+func (l *Ledger) write(line []byte, end int64, number int) error {
+	n, err := l.file.Write(line)
+	if err == nil && n < len(line) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		if cut := l.file.Truncate(end); cut != nil {
+			return l.breakOff(number, fmt.Errorf("%w; its part of %d bytes not cut off: %w", err, n, cut))
+		}
+		return fmt.Errorf("ledger %s: line %d not written: %w", l.path, number, err)
+	}
+	if err := l.file.Sync(); err != nil {
+		// Nobody may build on this line. Cutting it off is only a try: after a
+		// failed sync the kernel's view of the file proves nothing.
+		return l.breakOff(number, errors.Join(fmt.Errorf("not synced: %w", err), l.file.Truncate(end)))
+	}
+	return nil
+}
+
+// breakOff makes the ledger refuse every further append.
+func (l *Ledger) breakOff(number int, cause error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.broken = fmt.Errorf("ledger %s: line %d may or may not be on disk: %w; look at the disk and its free space, then run `papaver ledger verify` and start again: %w",
+		l.path, number, cause, ErrBroken)
+	return l.broken
+}
+
+func (l *Ledger) usable() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return ErrClosed
+	}
+	return l.broken
+}
+
+// catchUp, under the lock, reads and verifies what others appended and repairs
+// a torn last line.
+func (l *Ledger) catchUp() error {
+	l.mu.Lock()
+	at, end := l.at, l.end
+	l.mu.Unlock()
+	size, err := l.sameFile(at, end)
+	if err != nil {
+		return err
+	}
+	var fresh []Record
+	whole, tail, err := at.follow(io.NewSectionReader(l.file, end, size-end), func(r Record) { fresh = append(fresh, r) })
+	if err != nil {
+		return fmt.Errorf("ledger %s: %w", l.path, err)
+	}
+	end += whole
+	var notice string
+	if len(tail) > 0 {
+		notice, err = l.repair(&at, &end, tail, &fresh)
+		if err != nil {
+			return err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range fresh {
+		l.accept(r)
+	}
+	l.at, l.end = at, end
+	if notice != "" {
+		l.notices = append(l.notices, notice)
+	}
+	return nil
+}
+
+// sameFile returns the file's size, after checking that what was verified
+// before is still there: the same file, no shorter, with the same head.
+func (l *Ledger) sameFile(at chain, end int64) (int64, error) {
+	info, err := l.file.Stat()
+	if err != nil {
+		return 0, fmt.Errorf("ledger %s: %w", l.path, err)
+	}
+	now, err := os.Stat(l.path)
+	if err != nil {
+		return 0, fmt.Errorf("ledger %s: gone while it was open: %w: %w", l.path, ErrDamaged, err)
+	}
+	if !os.SameFile(info, now) {
+		return 0, fmt.Errorf("ledger %s: replaced by another file while it was open: %w", l.path, ErrDamaged)
+	}
+	if at.lines == 0 {
+		return info.Size(), nil
+	}
+	changed := fmt.Errorf("ledger %s: %w", l.path, &DamageError{Line: at.lines, Reason: "was changed or cut off while the ledger was open"})
+	if info.Size() < end {
+		return 0, changed
+	}
+	if at.seq > 0 {
+		head := make([]byte, hashDigits+len(lineEnd)+1)
+		if _, err := l.file.ReadAt(head, end-int64(len(head))); err != nil {
+			return 0, fmt.Errorf("ledger %s: %w", l.path, err)
+		}
+		if string(head) != at.hash+lineEnd+"\n" {
+			return 0, changed
+		}
+	}
+	return info.Size(), nil
+}
+
+// repair completes the unfinished last line when it only lacks its line feed,
+// and cuts it off otherwise.
+func (l *Ledger) repair(at *chain, end *int64, tail []byte, fresh *[]Record) (notice string, err error) {
+	number := at.lines + 1
+	if r, err := at.next(tail); err == nil {
+		// Its writer can't have acted on it, but all that reads the ledger
+		// must cope with a crash right after a line, and so it is kept.
+		if err := l.write([]byte("\n"), *end+int64(len(tail)), number); err != nil {
+			return "", err
+		}
+		*end += int64(len(tail)) + 1
+		*fresh = append(*fresh, r)
+		return fmt.Sprintf("line %d of the ledger lacked its line feed, which was added: its writer stopped before the line was on disk", number), nil
+	}
+	if err := l.file.Truncate(*end); err != nil {
+		return "", fmt.Errorf("ledger %s: torn line %d not cut off: %w", l.path, number, err)
+	}
+	if err := l.file.Sync(); err != nil {
+		return "", l.breakOff(number, fmt.Errorf("torn and cut off, not synced: %w", err))
+	}
+	return fmt.Sprintf("line %d of the ledger was torn and was cut off (%d bytes): its writer stopped before the line was on disk", number, len(tail)), nil
+}
+
+// accept adds a verified record to what is in memory. mu is held.
+func (l *Ledger) accept(r Record) {
+	l.records = append(l.records, r)
+	if r.Round != "" {
+		l.owners[r.Round] = r.Owner
+	}
+}
+
+// begin takes this process's turn and then the lock. The caller calls done.
+func (l *Ledger) begin(ctx context.Context) (done func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, l.cfg.LockWait,
+		fmt.Errorf("%s not free within %v: %w", filepath.Join(l.cfg.Dir, LockName), l.cfg.LockWait, ErrLocked))
+	defer cancel()
+	select {
+	case <-l.turn:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	giveBack := func() { l.turn <- struct{}{} }
+	l.mu.Lock()
+	closed := l.closed
+	l.mu.Unlock()
+	if closed {
+		giveBack()
+		return nil, ErrClosed
+	}
+	if err := lock(ctx, l.lockFile); err != nil {
+		giveBack()
+		return nil, err
+	}
+	return func() {
+		// The lock ends with its file too, so an error changes nothing here.
+		_ = unlock(l.lockFile)
+		giveBack()
+	}, nil
+}
+
+// Records returns all records, verified, those that others appended included.
+// It takes no lock: the last ones may be lines whose writer is still syncing
+// them. After [ErrBroken] it returns what is known to be on disk. Errors match
+// [ErrDamaged] or [ErrClosed], or are ctx's or the file system's.
+func (l *Ledger) Records(ctx context.Context) ([]Record, error) {
+	// Twice, for the reason given in Read.
+	var err error
+	for range 2 {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var records []Record
+		if records, err = l.recordsOnce(); !errors.Is(err, ErrDamaged) {
+			return records, err
+		}
+	}
+	return nil, err
+}
+
+func (l *Ledger) recordsOnce() ([]Record, error) {
+	l.mu.Lock()
+	at, end, records := l.at, l.end, slices.Clone(l.records)
+	closed, broken := l.closed, l.broken
+	l.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
+	if broken != nil {
+		return records, nil
+	}
+	size, err := l.sameFile(at, end)
+	if err != nil {
+		return nil, err
+	}
+	// What is read here isn't kept: it may be cut off again by its writer.
+	_, _, err = at.follow(io.NewSectionReader(l.file, end, size-end), func(r Record) { records = append(records, r) })
+	if err != nil {
+		return nil, fmt.Errorf("ledger %s: %w", l.path, err)
+	}
+	return records, nil
+}
+
+// Head returns the sequence number and hash of the last record that this
+// Ledger wrote or met when it last opened or appended. Before the first record
+// they are 0 and the hash of the format line.
+func (l *Ledger) Head() (seq uint64, hash string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.at.seq, l.at.hash
+}
+
+// Notices returns, in words for the User, what was repaired since Open began.
+func (l *Ledger) Notices() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.notices)
+}
+
+// Close waits for an append under way and closes the files. All that was
+// appended is on disk already. A second Close does nothing.
+func (l *Ledger) Close() error {
+	<-l.turn
+	defer func() { l.turn <- struct{}{} }()
+	l.mu.Lock()
+	closed := l.closed
+	l.closed = true
+	l.mu.Unlock()
+	if closed {
+		return nil
+	}
+	err := l.lockFile.Close()
+	if l.file != nil {
+		err = errors.Join(err, l.file.Close())
+	}
+	return err
+}
+
+func reasonOf(err error) string {
+	var damage *DamageError
+	if errors.As(err, &damage) {
+		return damage.Reason
+	}
+	return err.Error()
+}

@@ -1,0 +1,170 @@
+package ledger
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Report is what a look at a whole ledger found.
+type Report struct {
+	Records uint64 // how many; also the last one's sequence number
+	Head    string // hash of the last record; of the format line when there is none
+	Torn    bool   // an unfinished last line was left out: see the package's comment
+}
+
+// Verify reads a ledger from r and checks all that can be known from it alone:
+// format, sequence, every hash, every link of the chain. The error is a
+// [*DamageError] naming the first bad line, or what reading gave. The report
+// covers what stands before the error. It keeps no more than one line in memory.
+func Verify(r io.Reader) (Report, error) {
+	var c chain
+	_, tail, err := c.follow(r, func(Record) {})
+	return c.report(tail), err
+}
+
+// Read returns all records of the ledger file at path, verified like
+// [Verify]. It takes no lock and changes nothing. A torn last line is left out
+// and reported; for any damage the records before it come with the error.
+func Read(path string) ([]Record, Report, error) {
+	var records []Record
+	var report Report
+	// A live writer can cut off its partial line and write another while we
+	// read: the mixture looks like damage once, real damage twice.
+	var err error
+	for range 2 {
+		records, report, err = readOnce(path)
+		if !errors.Is(err, ErrDamaged) {
+			break
+		}
+	}
+	return records, report, err
+}
+
+func readOnce(path string) (records []Record, _ Report, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, Report{}, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	var c chain
+	_, tail, err := c.follow(f, func(r Record) { records = append(records, r) })
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return records, c.report(tail), err
+}
+
+// chain is a place in a verified ledger: after so many lines, with this hash.
+// Its zero value is before the format line.
+type chain struct {
+	lines int
+	seq   uint64
+	hash  string
+}
+
+func (c *chain) report(tail []byte) Report {
+	return Report{Records: c.seq, Head: c.hash, Torn: len(tail) > 0}
+}
+
+// follow reads lines from r, which begins at c's place, to the end, moves c
+// over each that verifies and hands its record to each. It returns how many
+// bytes the verified lines have, and the unfinished last line, if there is one.
+func (c *chain) follow(r io.Reader, each func(Record)) (whole int64, tail []byte, err error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, err := readLine(in)
+		switch {
+		case errors.Is(err, errLongLine):
+			return whole, nil, c.damage(fmt.Sprintf("is longer than %d bytes", maxLine))
+		case errors.Is(err, io.EOF):
+			return whole, line, c.checkTail(line)
+		case err != nil:
+			return whole, nil, fmt.Errorf("line %d of the ledger: not read: %w", c.lines+1, err)
+		}
+		rec, err := c.next(line)
+		if err != nil {
+			return whole, nil, err
+		}
+		whole += int64(len(line)) + 1
+		if rec.Seq > 0 {
+			each(rec)
+		}
+	}
+}
+
+// next verifies one line, without its line feed, against c's place and moves
+// c over it. The record is zero for the format line.
+func (c *chain) next(line []byte) (Record, error) {
+	if c.lines == 0 {
+		switch text := string(line); {
+		case text == formatLine:
+			c.lines, c.hash = 1, hashOf(line)
+			return Record{}, nil
+		case strings.HasPrefix(text, formatPrefix):
+			return Record{}, c.damage("names a version of the format that this program doesn't know")
+		default:
+			return Record{}, c.damage("is not the format line of a ledger")
+		}
+	}
+	rec, reason := decode(line)
+	switch {
+	case reason != "":
+		return Record{}, c.damage(reason)
+	case rec.Seq != c.seq+1:
+		return Record{}, c.damage(fmt.Sprintf("its sequence number is %d, not %d", rec.Seq, c.seq+1))
+	case rec.Prev != c.hash:
+		return Record{}, c.damage("its prev is not the hash of the line before")
+	}
+	c.lines, c.seq, c.hash = c.lines+1, rec.Seq, rec.Hash
+	return rec, nil
+}
+
+// checkTail decides whether the bytes after the last line feed may be a torn
+// line. A write that was cut off leaves a part of a line. It never leaves
+// a whole line followed by something else than a line feed: that is a changed
+// byte, and cutting that record off could undo something already acted upon.
+func (c *chain) checkTail(tail []byte) error {
+	if c.lines == 0 {
+		// The file is made whole, by a rename: an empty one was emptied.
+		return c.damage("is missing or unfinished; a ledger begins with its format line")
+	}
+	if len(tail) == 0 {
+		return nil
+	}
+	after := *c
+	if _, err := after.next(tail[:len(tail)-1]); err == nil {
+		return c.damage("ends with another byte than a line feed")
+	}
+	return nil
+}
+
+func (c *chain) damage(reason string) error {
+	return &DamageError{Line: c.lines + 1, Reason: reason}
+}
+
+var errLongLine = errors.New("line too long")
+
+// readLine returns the next line without its line feed, or at the end of the
+// input what follows the last line feed, with [io.EOF]. The result is the
+// caller's. It never holds more than maxLine bytes.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(line)+len(part) > maxLine {
+			return nil, errLongLine
+		}
+		line = append(line, part...)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err != nil:
+			return line, err
+		default:
+			return line[:len(line)-1], nil
+		}
+	}
+}
