@@ -1,6 +1,6 @@
 # Papaver's commands. `make` alone lists them; the work is done in scripts/.
 
-# Packages whose tests start Chromium. They run without the race detector, one at a time; all others run with it.
+# Packages whose tests start Chromium; a folder that does not exist is no error. They run without the race detector, one at a time; all others run with it.
 CHROMIUM_PKGS := ./browser/... ./agent/... ./cmd/...
 
 # How long `make fuzz` gives each fuzz function.
@@ -20,7 +20,9 @@ help: ## print this list
 build: ## build bin/papaver
 	go build -o bin/papaver ./cmd/papaver
 
-demo: build ## install Chromium if there is none, build, and play one whole round with the bundled site
+demo: ## install Chromium if there is none, build, and play one whole round with the bundled site
+	@scripts/chromium ensure >/dev/null
+	@$(MAKE) --no-print-directory build
 	@scripts/demo
 
 test: ## install Chromium if there is none, then make every check and run every test

@@ -1,0 +1,4 @@
+package shop
+
+// Clauses
+func TestInNoTestFile() {}
