@@ -1,0 +1,97 @@
+// Package home is the folder that holds everything Papaver keeps for one person: identity keys, the ledger, and a
+// socket for each running process. The folder is 0700 and every file in it 0600.
+package home
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/papaver-agent/papaver/internal/durable"
+)
+
+const (
+	lockWait = 10 * time.Second
+	lockPoll = 20 * time.Millisecond
+)
+
+// ErrLocked is returned when another process held the home's lock for all of the wait.
+var ErrLocked = errors.New("another papaver holds the home's lock")
+
+// Default returns the folder that is used without --home: PAPAVER_HOME, else papaver in the XDG state folder. getenv
+// is os.Getenv in the program.
+func Default(getenv func(string) string) (string, error) {
+	if dir := getenv("PAPAVER_HOME"); dir != "" {
+		return dir, nil
+	}
+	if state := getenv("XDG_STATE_HOME"); filepath.IsAbs(state) {
+		return filepath.Join(state, "papaver"), nil
+	}
+	if user := getenv("HOME"); user != "" {
+		return filepath.Join(user, ".local", "state", "papaver"), nil
+	}
+	return "", errors.New("no home: none of --home, PAPAVER_HOME, XDG_STATE_HOME and HOME is set")
+}
+
+// Home is an existing home folder. It is immutable and safe for concurrent use.
+type Home struct{ dir string }
+
+// Open makes the folder when it is missing, and refuses one that others can enter.
+func Open(dir string) (Home, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return Home{}, err
+	}
+	if err := durable.MkdirAll(abs); err != nil {
+		return Home{}, fmt.Errorf("the home %s: %w", abs, err)
+	}
+	return Home{dir: abs}, nil
+}
+
+// Dir is the folder's absolute path.
+func (h Home) Dir() string { return h.dir }
+
+// Identity, Ledger and Run are the folders in the home: keys and what is published of them, the ledger, and the locks
+// and sockets of running processes.
+func (h Home) Identity() string { return filepath.Join(h.dir, "identity") }
+
+// Ledger is the ledger's folder.
+func (h Home) Ledger() string { return filepath.Join(h.dir, "ledger") }
+
+// Run is the folder of running processes.
+func (h Home) Run() string { return filepath.Join(h.dir, "run") }
+
+// Lock takes the home's lock, under which small files that several processes share are changed, and returns the
+// function that gives it back. It waits at most 10 s, then returns ErrLocked.
+func (h Home) Lock(ctx context.Context) (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(h.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	// flock has no deadline of its own, and a blocked one cannot be cancelled.
+	ticker := time.NewTicker(lockPoll)
+	defer ticker.Stop()
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { _ = f.Close() }, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			_ = f.Close()
+			return nil, fmt.Errorf("the home's lock: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			_ = f.Close()
+			return nil, ErrLocked
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,183 @@
+// Package reach says how a host is reached: by public DNS and the system's authorities, or as `--connect-to` and
+// `--cacert` say. The same rules hold for our own requests and for the browser.
+//
+// A named host is one that a --connect-to rule names. Only named hosts may be at loopback or private addresses, and
+// only for named hosts is the extra authority trusted.
+package reach
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"syscall"
+	"time"
+)
+
+const (
+	dialTimeout      = 10 * time.Second
+	handshakeTimeout = 10 * time.Second
+	headerTimeout    = 30 * time.Second
+	idleTimeout      = 90 * time.Second
+	maxHeaderBytes   = 64 << 10
+	maxCACertBytes   = 1 << 20
+)
+
+// ErrPrivateAddress is returned by a dial to a loopback, private or otherwise not public address of a host that no
+// --connect-to rule names.
+var ErrPrivateAddress = errors.New("not a public address")
+
+// Config is what the two flags say.
+type Config struct {
+	ConnectTo []string // HOST:PORT:ADDR:PORT, as curl spells it
+	CACerts   []string // PEM files
+}
+
+// Reach holds the parsed rules. It is immutable and safe for concurrent use.
+type Reach struct {
+	rules map[string]string // "host:port" -> "addr:port"
+	order []Rule
+	named *x509.CertPool // the system's authorities and the extra ones; nil when there are no extra ones
+}
+
+// New parses cfg. Its errors name the flag and what is wrong with its value.
+func New(cfg Config) (*Reach, error) {
+	r := &Reach{rules: make(map[string]string)}
+	for _, s := range cfg.ConnectTo {
+		rule, err := ParseRule(s)
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := r.rules[rule.from()]; twice {
+			return nil, fmt.Errorf("--connect-to %s: %s is named twice", s, rule.from())
+		}
+		r.rules[rule.from()] = rule.To
+		r.order = append(r.order, rule)
+	}
+	if len(cfg.CACerts) == 0 {
+		return r, nil
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("the system's certificate authorities: %w", err)
+	}
+	for _, file := range cfg.CACerts {
+		if err := addAuthorities(pool, file); err != nil {
+			return nil, fmt.Errorf("--cacert %s: %w", file, err)
+		}
+	}
+	if len(r.order) == 0 {
+		return nil, errors.New("--cacert trusts an authority for the hosts that --connect-to names, and there is no --connect-to")
+	}
+	r.named = pool
+	return r, nil
+}
+
+func addAuthorities(pool *x509.CertPool, file string) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	if info.Size() > maxCACertBytes {
+		return fmt.Errorf("larger than %d bytes", maxCACertBytes)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if !pool.AppendCertsFromPEM(data) {
+		return errors.New("holds no PEM certificate")
+	}
+	return nil
+}
+
+// Named reports whether a rule names host (without a port).
+func (r *Reach) Named(host string) bool {
+	for _, rule := range r.order {
+		if rule.Host == host {
+			return true
+		}
+	}
+	return false
+}
+
+// Client returns an HTTP client that follows the rules. It follows no redirect (the caller sees the 3xx), keeps no
+// cookies, uses no proxy and speaks HTTPS only. timeout bounds one whole exchange, the body included.
+func (r *Reach) Client(timeout time.Duration) *http.Client {
+	transport := &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			return nil, errors.New("only https is spoken")
+		},
+		DialTLSContext:         r.dialTLS,
+		ForceAttemptHTTP2:      true,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		ResponseHeaderTimeout:  headerTimeout,
+		IdleConnTimeout:        idleTimeout,
+		DisableCompression:     true, // a small answer must not unpack to a large one
+	}
+	return &http.Client{
+		Transport:     transport,
+		Timeout:       timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+func (r *Reach) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
+	raw, err := r.dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	conn := tls.Client(raw, r.tlsConfig(host, "h2", "http/1.1"))
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	if err := conn.HandshakeContext(ctx); err != nil {
+		_ = raw.Close()
+		return nil, fmt.Errorf("tls to %s: %w", host, err)
+	}
+	return conn, nil
+}
+
+func (r *Reach) tlsConfig(host string, protocols ...string) *tls.Config {
+	cfg := &tls.Config{ServerName: host, NextProtos: protocols, MinVersion: tls.VersionTLS12}
+	if r.Named(host) {
+		cfg.RootCAs = r.named
+	}
+	return cfg
+}
+
+// dial connects to where the rules say, or to a public address of the host. The address is checked when it is
+// connected to, after name resolution, so a name cannot change its answer in between.
+func (r *Reach) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: dialTimeout}
+	if to, ok := r.rules[address]; ok {
+		return dialer.DialContext(ctx, network, to)
+	}
+	dialer.Control = func(_, resolved string, _ syscall.RawConn) error {
+		ap, err := netip.ParseAddrPort(resolved)
+		if err != nil {
+			return err
+		}
+		if !public(ap.Addr()) {
+			return fmt.Errorf("%s is at %s: %w; name it with --connect-to if that is meant", address, ap.Addr(), ErrPrivateAddress)
+		}
+		return nil
+	}
+	return dialer.DialContext(ctx, network, address)
+}
+
+// sharedSpace is the carrier-grade NAT range of RFC 6598, private in effect but not by [netip.Addr.IsPrivate].
+var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
+
+func public(a netip.Addr) bool {
+	a = a.Unmap()
+	return a.IsGlobalUnicast() && !a.IsPrivate() && !sharedSpace.Contains(a) && !a.IsLoopback() && !a.IsLinkLocalUnicast()
+}

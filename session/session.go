@@ -1,0 +1,150 @@
+package session
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/papaver-agent/papaver/internal/secret"
+	"github.com/papaver-agent/papaver/profile"
+)
+
+// renewBefore is how long before its end a delegation is replaced, so that none ends on its way.
+const renewBefore = 5 * time.Minute
+
+// Config is what a [Session] is made of. Identity, Issuer and UserID are required.
+type Config struct {
+	Profile  profile.Profile
+	Identity *Identity
+	Issuer   string // the Company's issuer, character for character as published
+	UserID   string // the User's ID at this Company
+	Now      func() time.Time
+	Rand     io.Reader
+}
+
+// Session is one Session at one Company, named by us, signed out (PROTOCOL 1.0: "the personal agent names a new
+// Session itself"). It signs; it sends nothing. Safe for concurrent use.
+type Session struct {
+	cfg Config
+	id  string
+
+	mu        sync.Mutex
+	key       *ecdsa.PrivateKey // the delegated key; never leaves this process
+	delegated secret.Text       // the delegation that vouches for it
+	ends      time.Time
+}
+
+// New names a Session. It asks nobody: the Company learns of it with the first request.
+func New(cfg Config) (*Session, error) {
+	if cfg.Identity == nil || cfg.Issuer == "" || cfg.UserID == "" {
+		return nil, errors.New("session: identity, issuer and user id are required")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Rand == nil {
+		cfg.Rand = rand.Reader
+	}
+	id, err := randomID(cfg.Rand, cfg.Profile.SessionIDPrefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{cfg: cfg, id: id}, nil
+}
+
+// ID is the Session ID, `sid`. It is not a credential.
+func (s *Session) ID() string { return s.id }
+
+// Header returns the value of Poppy-Session for one request: a JWT signed anew, with an identity of its own
+// (PROTOCOL 1.0, section 5). It must go to this Session's Company and nowhere else.
+func (s *Session) Header() (secret.Text, error) {
+	payload, err := s.claims(s.cfg.Issuer, s.cfg.Profile.SessionLife)
+	if err != nil {
+		return secret.Text{}, err
+	}
+	payload["sid"] = s.id
+	return s.sign(s.cfg.Profile.SessionTyp, payload)
+}
+
+// Assertion returns the browser assertion that joins a browser to this Session at endpoint and then sends it to
+// returnTo (PROTOCOL 1.0, section 9, shape A).
+func (s *Session) Assertion(endpoint, returnTo string) (secret.Text, error) {
+	payload, err := s.claims(endpoint, s.cfg.Profile.AssertionLife)
+	if err != nil {
+		return secret.Text{}, err
+	}
+	payload["sid"], payload["return_to"] = s.id, returnTo
+	return s.sign(s.cfg.Profile.AssertionTyp, payload)
+}
+
+func (s *Session) claims(audience string, life time.Duration) (claims, error) {
+	jti, err := randomID(s.cfg.Rand, "")
+	if err != nil {
+		return nil, err
+	}
+	now := s.cfg.Now()
+	return claims{
+		"iss": s.cfg.Identity.clientID,
+		"sub": s.cfg.UserID,
+		"aud": audience,
+		"iat": now.Unix(),
+		"exp": now.Add(life).Unix(),
+		"jti": jti,
+	}, nil
+}
+
+func (s *Session) sign(typ string, payload claims) (secret.Text, error) {
+	key, delegation, err := s.delegation()
+	if err != nil {
+		return secret.Text{}, err
+	}
+	return sign(key, claims{"typ": typ, "poppy_dlg": delegation.Reveal()}, payload)
+}
+
+// delegation returns the delegated key and the statement that vouches for it, made anew before the old one ends.
+func (s *Session) delegation() (*ecdsa.PrivateKey, secret.Text, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.cfg.Now()
+	if s.key != nil && now.Before(s.ends.Add(-renewBefore)) {
+		return s.key, s.delegated, nil
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), s.cfg.Rand)
+	if err != nil {
+		return nil, secret.Text{}, fmt.Errorf("delegated key: %w", err)
+	}
+	public, err := publicJWK(&key.PublicKey)
+	if err != nil {
+		return nil, secret.Text{}, err
+	}
+	long := s.cfg.Identity.keys[len(s.cfg.Identity.keys)-1]
+	ends := now.Add(s.cfg.Profile.DelegationLife)
+	delegated, err := sign(long.private,
+		claims{"typ": s.cfg.Profile.DelegationTyp, "kid": long.Thumbprint},
+		claims{
+			"iss": s.cfg.Identity.clientID,
+			"iat": now.Unix(),
+			"exp": ends.Unix(),
+			"cnf": claims{"jwk": public},
+		})
+	if err != nil {
+		return nil, secret.Text{}, fmt.Errorf("delegation: %w", err)
+	}
+	s.key, s.delegated, s.ends = key, delegated, ends
+	return key, delegated, nil
+}
+
+// randomID returns prefix and 128 random bits in base64url.
+func randomID(random io.Reader, prefix string) (string, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return "", fmt.Errorf("random bytes: %w", err)
+	}
+	return prefix + base64.RawURLEncoding.EncodeToString(b[:]), nil
+}

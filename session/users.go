@@ -1,0 +1,56 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/papaver-agent/papaver/internal/durable"
+	"github.com/papaver-agent/papaver/internal/strictjson"
+	"github.com/papaver-agent/papaver/profile"
+)
+
+const (
+	usersFile = "users.json"
+	maxUsers  = 16 << 20 // bytes
+)
+
+// UserID returns the User's ID at the Company that issuer is, making it when there is none: random, stable, another
+// one for each issuer, derived from nothing (PROTOCOL 1.0, section 4). The caller holds the home's lock.
+func UserID(dir, issuer string, p profile.Profile, random io.Reader) (string, error) {
+	path := filepath.Join(dir, usersFile)
+	users := make(map[string]string)
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return "", fmt.Errorf("user ids: %w", err)
+	default:
+		if err := strictjson.Decode(data, maxUsers, &users); err != nil {
+			return "", fmt.Errorf("user ids %s: %w", path, err)
+		}
+	}
+	if id, ok := users[issuer]; ok {
+		return id, nil
+	}
+	id, err := randomID(random, p.UserIDPrefix)
+	if err != nil {
+		return "", err
+	}
+	users[issuer] = id
+	data, err = json.MarshalIndent(users, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	if err := durable.MkdirAll(dir); err != nil {
+		return "", fmt.Errorf("user ids: %w", err)
+	}
+	if err := durable.WriteFile(path, append(data, '\n')); err != nil {
+		return "", fmt.Errorf("user ids: %w", err)
+	}
+	return id, nil
+}
