@@ -3,6 +3,7 @@ package operation
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"mime"
 	"net/http"
 	"regexp"
@@ -98,15 +99,16 @@ type AlternativePlace struct {
 }
 
 // wireAnswer holds the members of every JSON body the endpoint sends (Operations v3, sections 4 and 6;
-// extension_required: section 2).
+// extension_required: section 2). They stay raw until the kind of the answer is known: a body may have
+// error fields of the Company's own, such as a numeric status, under the name of another kind's member.
 type wireAnswer struct {
-	Error       *string         `json:"error"`
+	Error       json.RawMessage `json:"error"`
 	Operation   json.RawMessage `json:"operation"`
-	OperationID *string         `json:"operation_id"`
-	Revision    *string         `json:"revision"`
+	OperationID json.RawMessage `json:"operation_id"`
+	Revision    json.RawMessage `json:"revision"`
 	Reason      json.RawMessage `json:"reason"`
 	Alternative json.RawMessage `json:"alternative"`
-	Status      *string         `json:"status"`
+	Status      json.RawMessage `json:"status"`
 	Extension   json.RawMessage `json:"extension"`
 }
 
@@ -129,13 +131,13 @@ func ReadAnswer(status int, contentType string, body []byte) (Answer, error) {
 	if err := strictjson.Decode(body, answerLimits(), &wire); err != nil {
 		return answer, &DecodeError{"answer", err}
 	}
-	if wire.Error != nil && codeForm.MatchString(*wire.Error) {
-		answer.Code = *wire.Error
+	if code := optionalString(wire.Error); codeForm.MatchString(code) {
+		answer.Code = code
 	}
-	if status == http.StatusOK {
-		return answer, answer.readState(wire)
-	}
+	var err error
 	switch {
+	case status == http.StatusOK:
+		err = answer.readState(wire)
 	case answer.Code == "invalid_session":
 		answer.Kind = InvalidSession
 	case status == http.StatusBadRequest && answer.Code == "invalid_request":
@@ -143,17 +145,17 @@ func ReadAnswer(status int, contentType string, body []byte) (Answer, error) {
 	case status != http.StatusForbidden:
 	case answer.Code == "approval_required":
 		answer.Kind = Returned
-		return answer, answer.readOperation(wire)
+		err = answer.readOperation(wire)
 	case answer.Code == "approval_declined":
 		answer.Kind = Declined
-		return answer, answer.readDecline(wire)
+		err = answer.readDecline(wire)
 	case answer.Code == "extension_required":
 		answer.Kind = ExtensionRequired
 		if name := optionalString(wire.Extension); codeForm.MatchString(name) {
 			answer.Extension = name
 		}
 	}
-	return answer, nil
+	return answer, err
 }
 
 // codeForm is what error codes and extension names look like: nothing else reaches a message.
@@ -187,14 +189,11 @@ func (a *Answer) readOperation(wire wireAnswer) error {
 }
 
 func (a *Answer) readState(wire wireAnswer) error {
-	id, err := requiredID("operation_id", wire.OperationID)
+	id, err := rawID("operation_id", wire.OperationID)
 	if err != nil {
 		return &DecodeError{"state of an operation", err}
 	}
-	if wire.Status == nil {
-		return &DecodeError{"state of an operation", errors.New("status is missing")}
-	}
-	switch state := State(*wire.Status); state {
+	switch state := State(optionalString(wire.Status)); state {
 	case Approved, Performing, Performed:
 		a.Kind, a.OperationID, a.State = Known, id, state
 		return nil
@@ -203,11 +202,11 @@ func (a *Answer) readState(wire wireAnswer) error {
 }
 
 func (a *Answer) readDecline(wire wireAnswer) error {
-	id, err := requiredID("operation_id", wire.OperationID)
+	id, err := rawID("operation_id", wire.OperationID)
 	if err != nil {
 		return &DecodeError{"decline", err}
 	}
-	revision, err := requiredID("revision", wire.Revision)
+	revision, err := rawID("revision", wire.Revision)
 	if err != nil {
 		return &DecodeError{"decline", err}
 	}
@@ -217,6 +216,17 @@ func (a *Answer) readDecline(wire wireAnswer) error {
 		a.Decline.Alternative = alternative
 	}
 	return nil
+}
+
+// rawID returns the ID that raw is.
+func rawID(member string, raw json.RawMessage) (string, error) {
+	var id *string
+	if raw != nil {
+		if err := strictjson.Decode(raw, answerLimits(), &id); err != nil {
+			return "", fmt.Errorf("%s isn't a string", member)
+		}
+	}
+	return requiredID(member, id)
 }
 
 // optionalString returns the string that raw is, "" when it is missing or something else.

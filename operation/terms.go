@@ -186,14 +186,14 @@ func (l *layout) value(row Row) error {
 			row.Value = "{}"
 		}
 		l.rows = append(l.rows, row)
-		return l.object(row.Depth+1)
+		return l.object(row.Depth + 1)
 	case '[':
 		row.Kind = List
 		if l.dec.PeekKind() == ']' {
 			row.Value = "[]"
 		}
 		l.rows = append(l.rows, row)
-		return l.list(row.Depth+1)
+		return l.list(row.Depth + 1)
 	case '"':
 		row.Kind, row.Value = String, token.String()
 	case '0':
