@@ -1,13 +1,10 @@
 package ledger
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"syscall"
-	"time"
 
 	"github.com/papaver-agent/papaver/internal/durable"
 )
@@ -57,50 +54,6 @@ func (f diskFile) Sync() error {
 	}
 	if syncErr != nil {
 		return &os.PathError{Op: "fdatasync", Path: f.Name(), Err: syncErr}
-	}
-	return nil
-}
-
-// lockPoll is how long to wait before a held lock is tried again. flock has
-// no deadline of its own, and a goroutine that waits in it can't be stopped.
-const lockPoll = 2 * time.Millisecond
-
-// lock takes the flock of f, until ctx is done.
-func lock(ctx context.Context, f *os.File) error {
-	ticker := time.NewTicker(lockPoll)
-	defer ticker.Stop()
-	for {
-		err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-ticker.C:
-		}
-	}
-}
-
-func unlock(f *os.File) error { return flock(f, syscall.LOCK_UN) }
-
-func flock(f *os.File, how int) error {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var lockErr error
-	if err := raw.Control(func(fd uintptr) {
-		for {
-			if lockErr = syscall.Flock(int(fd), how); !errors.Is(lockErr, syscall.EINTR) {
-				return
-			}
-		}
-	}); err != nil {
-		return err
-	}
-	if lockErr != nil {
-		return fmt.Errorf("%s: flock: %w", f.Name(), lockErr)
 	}
 	return nil
 }
