@@ -1,0 +1,101 @@
+package tui
+
+import tea "github.com/charmbracelet/bubbletea"
+
+// action is what a key means on a screen. No action but actApprove and actDeny can become an answer.
+type action int
+
+const (
+	actNone action = iota
+	actApprove
+	actDeny
+	actUp
+	actDown
+	actPageUp
+	actPageDown
+	actHelp
+	actLeave
+	actList
+	actOpen
+	actStop
+)
+
+// binding is one row of the key table: the keys, what they do, and how the key line and the help say it.
+type binding struct {
+	keys  []string // as tea.Key spells them
+	does  action
+	label words // as it stands in the key line; bindings with the same says share one entry
+	says  words
+}
+
+// The keys of each screen. The key line and the help are made from these, so they cannot promise a key that is not
+// there. Ctrl+C is none of a screen's keys: see stopKey.
+func questionKeys() []binding {
+	return append([]binding{
+		{[]string{"a"}, actApprove, "a", "approve"},
+		{[]string{"d"}, actDeny, "d", "don't approve"},
+	}, append(scrollKeys(),
+		binding{[]string{"?"}, actHelp, "?", "help"},
+		binding{[]string{"q"}, actLeave, "q", "leave it unanswered"},
+	)...)
+}
+
+func scrollKeys() []binding {
+	return []binding{
+		{[]string{"up"}, actUp, "↑", "scroll"},
+		{[]string{"down"}, actDown, "↓", "scroll"},
+		{[]string{"pgup"}, actPageUp, "PgUp", "scroll"},
+		{[]string{"pgdown"}, actPageDown, "PgDn", "scroll"},
+		{[]string{" "}, actPageDown, "space", "scroll"},
+	}
+}
+
+// taskKeys are the keys of the task view. waiting says that a question waits, stays that the UI runs until it is left.
+func taskKeys(waiting, stays bool) []binding {
+	keys := scrollKeys()
+	if waiting {
+		keys = append([]binding{{[]string{"l"}, actList, "l", "waiting questions"}}, keys...)
+	}
+	keys = append(keys, binding{[]string{"?"}, actHelp, "?", "help"})
+	if stays {
+		keys = append(keys, binding{[]string{"q"}, actLeave, "q", "leave"})
+	}
+	return keys
+}
+
+func listKeys() []binding {
+	return []binding{
+		{[]string{"up"}, actUp, "↑", "choose"},
+		{[]string{"down"}, actDown, "↓", "choose"},
+		{[]string{" ", "enter"}, actOpen, "space", "open it"},
+		{[]string{"?"}, actHelp, "?", "help"},
+		{[]string{"q"}, actLeave, "q", "back"},
+	}
+}
+
+func helpKeys() []binding {
+	return append(scrollKeys(), binding{[]string{"?", "q"}, actLeave, "?", "back"})
+}
+
+// stopKey stops the run or leaves the UI from every screen. It never answers.
+const stopKey = tea.KeyCtrlC
+
+// meaning is what one message of the keyboard does under keys. Only a single rune that was neither pasted nor pressed
+// with Alt is a key; two runes in one message are text.
+func meaning(keys []binding, k tea.KeyMsg) action {
+	if k.Type == stopKey && !k.Alt && !k.Paste {
+		return actStop
+	}
+	if k.Paste || k.Alt || len(k.Runes) > 1 {
+		return actNone
+	}
+	name := k.String()
+	for _, b := range keys {
+		for _, key := range b.keys {
+			if key == name {
+				return b.does
+			}
+		}
+	}
+	return actNone
+}

@@ -1,0 +1,3 @@
+package tui
+
+func newPlainModel(cfg Config, d *device) *model { return newModel(cfg, d) }

@@ -1,0 +1,105 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/papaver-agent/papaver/approval"
+	"github.com/papaver-agent/papaver/attach"
+)
+
+var (
+	// ErrNoTerminal is returned when there is no controlling terminal: without one nobody is asked.
+	ErrNoTerminal = errors.New("there is no controlling terminal")
+	// ErrHangUp is returned when the terminal went away. Open questions stay open.
+	ErrHangUp = errors.New("the terminal was closed")
+	// ErrInterrupted is returned when the User pressed Ctrl+C, or the process got SIGINT or SIGTERM. Open questions
+	// stay open.
+	ErrInterrupted = errors.New("interrupted")
+)
+
+// Feed is where a terminal UI gets what it shows, and where its answers go. Both methods return soon after ctx ends.
+type Feed interface {
+	// Next blocks until the view changed since the last call and returns it; the first call returns at once.
+	Next(ctx context.Context) (attach.View, error)
+	// Answer gives an answer to the desk it belongs to, and returns the decision that stands.
+	Answer(ctx context.Context, a approval.Answer) (approval.Decision, error)
+}
+
+// Config is what a terminal UI needs.
+type Config struct {
+	// Feed is required.
+	Feed Feed
+	// Terminal is the controlling terminal, from [OpenTerminal]. Required. The caller closes it after Run.
+	Terminal *os.File
+	// Now is the wall clock; time.Now when nil.
+	Now func() time.Time
+	// Color and Unicode say what the terminal can show; see [Capabilities].
+	Color, Unicode bool
+	// UntilDone ends the UI by itself when all the tasks it shows have ended, and leaves the last screen standing in
+	// the terminal: the way of `run` and `demo`. Without it the UI stays until the User leaves it.
+	UntilDone bool
+}
+
+func (cfg *Config) check() error {
+	switch {
+	case cfg.Feed == nil:
+		return errors.New("tui: a terminal UI needs a feed")
+	case cfg.Terminal == nil:
+		return ErrNoTerminal
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return nil
+}
+
+// Run shows the full-screen UI until the User leaves it, the tasks have ended (UntilDone), ctx ends, or the terminal
+// goes away. However it ends the terminal is restored, and a question that was not answered stays open. It returns
+// nil, ErrHangUp, ErrInterrupted, ctx's error or the feed's. Not for concurrent use on one terminal.
+func Run(ctx context.Context, cfg Config) error {
+	if err := cfg.check(); err != nil {
+		return err
+	}
+	d := newDevice(ctx, cfg.Terminal, cfg.Now)
+	defer d.close()
+	m := newModel(cfg, d)
+	program := tea.NewProgram(guarded{m, d.end},
+		tea.WithContext(d.ctx), tea.WithInput(d), tea.WithOutput(d), tea.WithAltScreen(), tea.WithoutSignalHandler())
+	_, err := program.Run()
+	d.stopWork()
+	if err = d.outcome(err, m.ending); err != nil {
+		return err
+	}
+	if cfg.UntilDone {
+		return d.print(m.lastScreen(d.width()))
+	}
+	return nil
+}
+
+// RunPlain asks line by line, without a full screen, under the same rules as [Run]: terms are shown whole first, page
+// by page, and one key pressed after a quiet moment answers. Stages are printed as lines as they happen. It returns
+// what [Run] returns.
+func RunPlain(ctx context.Context, cfg Config) error {
+	if err := cfg.check(); err != nil {
+		return err
+	}
+	d := newDevice(ctx, cfg.Terminal, cfg.Now)
+	defer d.close()
+	restore, err := d.raw()
+	if err != nil {
+		return fmt.Errorf("set the terminal to single keys: %w", err)
+	}
+	defer restore()
+	m := newPlainModel(cfg, d)
+	program := tea.NewProgram(guarded{m, d.end},
+		tea.WithContext(d.ctx), tea.WithInput(d), tea.WithOutput(d), tea.WithoutRenderer(), tea.WithoutSignalHandler())
+	_, err = program.Run()
+	d.stopWork()
+	return d.outcome(err, m.ending)
+}
