@@ -21,3 +21,6 @@ func FollowAfter(before string) func(io.Reader) error {
 		return err
 	}
 }
+
+// Encode returns r's line with its line feed.
+func Encode(r Record) string { return string(encode(&r)) }

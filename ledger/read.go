@@ -74,7 +74,7 @@ func (c *chain) report(tail []byte) Report {
 // over each that verifies and hands its record to each. It returns how many
 // bytes the verified lines have, and the unfinished last line, if there is one.
 func (c *chain) follow(r io.Reader, each func(Record)) (whole int64, tail []byte, err error) {
-	in := bufio.NewReaderSize(r, 64<<10)
+	in := bufio.NewReader(r)
 	for {
 		line, err := readLine(in)
 		switch {
