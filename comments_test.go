@@ -85,6 +85,11 @@ const (
 var Global int
 
 func Call() {}
+
+// The shapes, each of which needs its own comment.
+type (
+	Round int
+)
 `)},
 				"a/a_test.go":   {Data: []byte("package a\n\nfunc Exported() {}\n")},
 				"internal/i.go": {Data: []byte("package internal\n\nfunc Exported() {}\n")},
@@ -99,6 +104,7 @@ func Call() {}
 				"a/a.go:42: Seven has no comment",
 				"a/a.go:45: Global has no comment",
 				"a/a.go:47: Call has no comment",
+				"a/a.go:51: Round has no comment",
 			},
 		},
 	} {
