@@ -37,8 +37,7 @@ const (
 	publicFolder = "public"
 	agentFile    = "agent.json"
 	jwksFile     = "jwks.json"
-	maxIdentity  = 1 << 20 // bytes
-	maxName      = 200     // bytes
+	maxName      = 200 // bytes
 )
 
 // Options says who the agent is.
@@ -173,7 +172,7 @@ func Load(dir string) (*Identity, error) {
 		return nil, fmt.Errorf("identity: %w", err)
 	}
 	var disk identityOnDisk
-	if err := strictjson.Decode(data, maxIdentity, &disk); err != nil {
+	if err := strictjson.Decode(data, strictjson.Limits{}, &disk); err != nil {
 		return nil, fmt.Errorf("identity %s is damaged", path) // the cause could quote a key
 	}
 	if disk.Format != identityFormat {

@@ -14,10 +14,7 @@ import (
 	"github.com/papaver-agent/papaver/profile"
 )
 
-const (
-	usersFile = "users.json"
-	maxUsers  = 16 << 20 // bytes
-)
+const usersFile = "users.json"
 
 // UserID returns the User's ID at the Company that issuer is, making it when there is none: random, stable, another
 // one for each issuer, derived from nothing (PROTOCOL 1.0, section 4). The caller holds the home's lock.
@@ -30,7 +27,7 @@ func UserID(dir, issuer string, p profile.Profile, random io.Reader) (string, er
 	case err != nil:
 		return "", fmt.Errorf("user ids: %w", err)
 	default:
-		if err := strictjson.Decode(data, maxUsers, &users); err != nil {
+		if err := strictjson.Decode(data, strictjson.Limits{}, &users); err != nil {
 			return "", fmt.Errorf("user ids %s: %w", path, err)
 		}
 	}

@@ -1,0 +1,100 @@
+package browser
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+)
+
+// How says in which way an act's request was made again.
+type How string
+
+// The ways, in the order they are tried.
+const (
+	// ByPage: the page has made the request again by itself.
+	ByPage How = "page"
+	// ByContinue: the one Continue control that came with the refusal was pressed.
+	ByContinue How = "continue"
+	// ByReload: the refused document was loaded again, a form's POST with it.
+	ByReload How = "reload"
+	// ByRepeat: the same control was pressed again, in the same document.
+	ByRepeat How = "repeat"
+)
+
+// ErrCannotRepeat is the family of errors of an act whose page is not there any more, so that its request cannot be
+// made again by the browser. Nothing was done.
+var ErrCannotRepeat = errors.New("the act cannot be made again")
+
+//go:embed continue.js
+var continueFunction string
+
+// Again has the browser make the request of h again, which m caused: in the first way of [How] that fits. permit is
+// called with the way before anything is done, and what it refuses is not done. Again returns when the requests of it
+// are answered, at most 15 s later. It makes no request by itself: the page's own is made again, with nothing in it changed.
+func (c *Context) Again(ctx context.Context, m *Made, h Held, permit func(How) error) (How, error) {
+	c.acting.Lock()
+	defer c.acting.Unlock()
+	how, do, err := c.wayToRepeat(ctx, m, h)
+	if err != nil {
+		return "", c.browser.gone(err)
+	}
+	if err := permit(how); err != nil {
+		return how, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, replayLimit)
+	defer cancel()
+	c.begin(&Made{Act: m.Act, Page: m.Page, Control: m.Control, Form: m.Form, Again: m})
+	err = do(ctx)
+	c.settle(ctx, replayLimit)
+	return how, c.browser.gone(err)
+}
+
+// wayToRepeat picks the way, without doing anything.
+func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held) (How, func(context.Context) error, error) {
+	tab := c.tab.tab
+	if c.tab.repeated(h.paused) {
+		return ByPage, func(context.Context) error { return nil }, nil
+	}
+	refused := h.MainDocument() && c.tab.lastDocument().ID == h.paused.ID // the refusal is the page in the tab
+	same := !h.MainDocument() && tab.Document() == m.document             // the act's own page is still in the tab
+	if !refused && !same {
+		return "", nil, fmt.Errorf("%w: the tab has left the page it was made on", ErrCannotRepeat)
+	}
+	control, err := c.findContinue(ctx)
+	if err != nil {
+		return "", nil, fmt.Errorf("%w: its page does not answer: %w", ErrCannotRepeat, err)
+	}
+	if control.Count == 1 && (refused || m.continues == 0) {
+		return ByContinue, func(ctx context.Context) error { return tab.Click(ctx, control.X, control.Y, 1) }, nil
+	}
+	if refused {
+		return ByReload, tab.Reload, nil
+	}
+	if m.Act.Kind != Click {
+		return "", nil, fmt.Errorf("%w: a %s is no control that could be pressed again", ErrCannotRepeat, m.Act.Kind)
+	}
+	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
+	defer cancel()
+	again, err := c.look(ctx, m.Act.Selectors, "click")
+	if err != nil {
+		return "", nil, fmt.Errorf("%w: %w", ErrCannotRepeat, err)
+	}
+	if again.Control != m.Control {
+		return "", nil, fmt.Errorf("%w: another control stands where it was", ErrCannotRepeat)
+	}
+	return ByRepeat, func(ctx context.Context) error { return tab.Click(ctx, again.X, again.Y, 1) }, nil
+}
+
+// continueControl is what continue.js answers: how many Continue controls are visible, and where the one is.
+type continueControl struct {
+	Count int     `json:"count"`
+	X     float64 `json:"x"`
+	Y     float64 `json:"y"`
+}
+
+func (c *Context) findContinue(ctx context.Context) (continueControl, error) {
+	var control continueControl
+	err := c.tab.tab.Call(ctx, continueFunction, &control)
+	return control, err
+}

@@ -1,0 +1,149 @@
+// Package browser owns a Chromium: it starts one with a profile of its own, holds every response before a page sees
+// it, joins and acts in browser contexts, and makes an act again.
+//
+// Responses are held at the browser session with Fetch.requestPaused, enabled before the first page exists. That is
+// the one place where every response of every frame, popup and worker passes, and where what a service worker made up
+// does not. A response that carries the watched header is given to OnHeld, and the page sees it only when OnHeld has
+// returned or its time is up; every other one goes on at once.
+//
+// What this does not promise: a response that Chromium never shows to Fetch (a WebSocket handshake that was refused,
+// an opaque no-cors answer) is not seen.
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	startTimeout   = 30 * time.Second // Chromium up and holding responses
+	closeTimeout   = 10 * time.Second // Chromium ended, its profile removed
+	holdTimeout    = 5 * time.Second  // a response is released after this long, whatever OnHeld does
+	releaseTimeout = 10 * time.Second // the call that releases
+)
+
+// ErrGone is wrapped by every error of an act whose Chromium ended under it.
+var ErrGone = errors.New("chromium has ended")
+
+// Config says which Chromium to start and what to do with what it receives.
+type Config struct {
+	Driver Driver
+	// Bin is Chromium's path. Empty: looked for, see [Find].
+	Bin string
+	// NoSandbox switches Chromium's own sandbox off. As root Chromium does not start with it on.
+	NoSandbox bool
+	// Headful opens a window.
+	Headful bool
+	// HostResolverRules and LeafKeys are how named hosts are reached, see package reach.
+	HostResolverRules string
+	LeafKeys          []string
+	// Watch is the header whose responses are given to OnHeld.
+	Watch string
+	// OnHeld is called for each response that carries Watch, before the page sees it. It records and returns: it never
+	// waits for a person or for a request of ours. It must stop when ctx ends, at most 5 s after the response came;
+	// the response is then released all the same. It is called concurrently.
+	OnHeld func(ctx context.Context, h Held)
+	Now    func() time.Time
+}
+
+// Browser is a running Chromium of ours. Safe for concurrent use.
+type Browser struct {
+	cfg     Config
+	engine  Engine
+	profile string
+
+	// life is the Browser's own, not a caller's: held responses outlive the call that started the Chromium.
+	life context.Context
+	end  context.CancelFunc
+
+	holding sync.WaitGroup
+
+	mu       sync.Mutex
+	closing  bool
+	tabs     map[TargetID]*tabState
+	contexts map[ContextID]*Context
+}
+
+// Start starts a Chromium with a fresh profile folder. ctx bounds the start, not the Chromium's life.
+func Start(ctx context.Context, cfg Config) (*Browser, error) {
+	if cfg.Driver == nil || cfg.OnHeld == nil || cfg.Watch == "" {
+		return nil, errors.New("browser: driver, watched header and OnHeld are required")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	bin, err := Find(cfg.Bin)
+	if err != nil {
+		return nil, err
+	}
+	if os.Geteuid() == 0 && !cfg.NoSandbox {
+		return nil, ErrSandboxAsRoot
+	}
+	profile, err := newProfile()
+	if err != nil {
+		return nil, err
+	}
+	b := &Browser{cfg: cfg, profile: profile, tabs: make(map[TargetID]*tabState), contexts: make(map[ContextID]*Context)}
+	b.life, b.end = context.WithCancel(context.WithoutCancel(ctx))
+
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	b.engine, err = cfg.Driver.Start(ctx, Process{Bin: bin, ProfileDir: profile, Flags: flags(cfg), Env: environment(profile)}, b.onPaused)
+	if err != nil {
+		b.end()
+		return nil, errors.Join(fmt.Errorf("chromium %s did not start: %w", bin, err), removeProfile(profile))
+	}
+	return b, nil
+}
+
+// Version is Chromium's, such as "Chrome/156.0.8078.108".
+func (b *Browser) Version() string { return b.engine.Version() }
+
+// Gone is closed when the Chromium has ended, whatever the reason.
+func (b *Browser) Gone() <-chan struct{} { return b.engine.Gone() }
+
+// Close ends the Chromium and removes its profile. It returns when no process and no file of it is left, at most 10 s
+// after the call.
+func (b *Browser) Close(ctx context.Context) error {
+	b.mu.Lock()
+	already := b.closing
+	b.closing = true
+	b.mu.Unlock()
+	if already {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	err := b.engine.Close(ctx)
+	b.end()
+	b.holding.Wait()
+	return errors.Join(err, removeProfile(b.profile))
+}
+
+// gone adds ErrGone to an error that came because Chromium ended.
+func (b *Browser) gone(err error) error {
+	if err == nil {
+		return nil
+	}
+	select {
+	case <-b.engine.Gone():
+		return fmt.Errorf("%w: %w", ErrGone, err)
+	default:
+		return err
+	}
+}
+
+// actOf returns the act that a response which arrives now most plausibly belongs to.
+func (b *Browser) actOf(id ContextID) *Made {
+	b.mu.Lock()
+	c := b.contexts[id]
+	b.mu.Unlock()
+	if c == nil {
+		return nil
+	}
+	return c.presentAct()
+}

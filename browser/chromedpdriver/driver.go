@@ -1,0 +1,236 @@
+// Package chromedpdriver drives Chromium through chromedp, over a pipe: no debugging port is opened, and Chromium ends
+// with us.
+package chromedpdriver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/exec"
+	"sync"
+	"syscall"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+
+	protocol "github.com/chromedp/cdproto/browser"
+
+	"github.com/papaver-agent/papaver/browser"
+)
+
+// Driver is the chromedp driver. Its zero value works; Logger, when set, gets chromedp's own complaints, which never
+// hold a message of the protocol.
+type Driver struct {
+	Logger *slog.Logger
+}
+
+var _ browser.Driver = Driver{}
+
+// Start implements [browser.Driver].
+func (d Driver) Start(ctx context.Context, p browser.Process, paused func(browser.Paused)) (browser.Engine, error) {
+	logger := d.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	quiet := func(format string, _ ...any) { logger.Debug("chromedp", "format", format) }
+
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(p.Bin),
+		chromedp.UserDataDir(p.ProfileDir),
+		// chromedp switches the sandbox off by itself as root, unless the flag is there. We never do.
+		chromedp.Flag("no-sandbox", false),
+		chromedp.NoInheritEnv,
+		chromedp.Env(p.Env...),
+		// A group of its own keeps a Ctrl-C on our terminal away from it; the death signal ends it with us.
+		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+		}),
+	}
+	for _, f := range p.Flags {
+		options = append(options, chromedp.Flag(f.Name, flagValue(f)))
+	}
+
+	// chromedp keeps what it needs in contexts, and the first one it is given owns the browser's life. So the engine
+	// makes one of its own, which ends with Close and not with a caller's deadline.
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	allocated, _ := chromedp.NewExecAllocator(life, options...)
+	root, _ := chromedp.NewContext(allocated, chromedp.WithLogf(quiet), chromedp.WithErrorf(quiet), chromedp.WithDebugf(func(string, ...any) {}))
+	e := &engine{root: root, end: end, gone: make(chan struct{})}
+
+	started := make(chan error, 1)
+	go func() { started <- chromedp.Do(root) }()
+	select {
+	case err := <-started:
+		if err != nil {
+			end()
+			return nil, err
+		}
+	case <-ctx.Done():
+		end()
+		<-started // it ends soon: its context has
+		return nil, ctx.Err()
+	}
+	e.browser = chromedp.FromContext(root).Browser
+	if err := e.hold(ctx, paused); err != nil {
+		return nil, errors.Join(err, e.Close(ctx))
+	}
+	return e, nil
+}
+
+func flagValue(f browser.Flag) any {
+	if f.Value == "" {
+		return true
+	}
+	return f.Value
+}
+
+// engine implements [browser.Engine].
+type engine struct {
+	root    context.Context // chromedp's own, see Start
+	end     context.CancelFunc
+	browser *chromedp.Browser
+	version string
+
+	gone     chan struct{}
+	watching sync.WaitGroup
+}
+
+// hold switches interception on and begins to hand paused responses on.
+func (e *engine) hold(ctx context.Context, paused func(browser.Paused)) error {
+	version, err := cdp.Call(ctx, e.browser, protocol.GetVersion, cdp.Empty{})
+	if err != nil {
+		return fmt.Errorf("version: %w", err)
+	}
+	e.version = version.Product
+
+	events, cancel := e.browser.Subscribe(fetch.RequestPaused.Method)
+	e.watching.Go(func() {
+		defer cancel()
+		for {
+			select {
+			case raw, ok := <-events:
+				if !ok {
+					return
+				}
+				if p, ok := decodePaused(raw); ok {
+					paused(p)
+				}
+			case <-e.gone:
+				return
+			}
+		}
+	})
+	e.watching.Go(func() {
+		select {
+		case <-e.browser.LostConnection:
+		case <-e.root.Done():
+		}
+		close(e.gone)
+	})
+	_, err = cdp.Call(ctx, e.browser, fetch.Enable, fetch.EnableParams{
+		Patterns: []*fetch.RequestPattern{{URLPattern: "*", RequestStage: fetch.RequestStageResponse}},
+	})
+	if err != nil {
+		return fmt.Errorf("responses cannot be held: %w", err)
+	}
+	return nil
+}
+
+// decodePaused reads the members we need and no others, so that a value a later Chromium adds elsewhere in the event
+// costs no sighting.
+func decodePaused(raw []byte) (browser.Paused, bool) {
+	var ev struct {
+		RequestID string `json:"requestId"`
+		Request   struct {
+			URL    string `json:"url"`
+			Method string `json:"method"`
+		} `json:"request"`
+		FrameID  string `json:"frameId"`
+		Resource string `json:"resourceType"`
+		Status   int    `json:"responseStatusCode"`
+		Headers  []struct {
+			Name  string `json:"name"`
+			Value string `json:"value"`
+		} `json:"responseHeaders"`
+	}
+	if err := json.Unmarshal(raw, &ev); err != nil || ev.RequestID == "" {
+		return browser.Paused{}, false
+	}
+	p := browser.Paused{
+		ID: browser.PausedID(ev.RequestID), Frame: browser.TargetID(ev.FrameID), Resource: ev.Resource,
+		Method: ev.Request.Method, URL: ev.Request.URL, Status: ev.Status,
+	}
+	for _, h := range ev.Headers {
+		p.Headers = append(p.Headers, browser.Header{Name: h.Name, Value: h.Value})
+	}
+	return p, true
+}
+
+func (e *engine) Version() string { return e.version }
+
+func (e *engine) Gone() <-chan struct{} { return e.gone }
+
+func (e *engine) NewContext(ctx context.Context) (browser.ContextID, error) {
+	dispose := true
+	res, err := cdp.Call(ctx, e.browser, target.CreateBrowserContext, target.CreateBrowserContextParams{DisposeOnDetach: &dispose})
+	if err != nil {
+		return "", err
+	}
+	// A download that nobody asked for is refused.
+	_, err = cdp.Call(ctx, e.browser, protocol.SetDownloadBehavior, protocol.SetDownloadBehaviorParams{
+		Behavior: protocol.SetDownloadBehaviorBehaviorDeny, BrowserContextID: res.BrowserContextID,
+	})
+	return browser.ContextID(res.BrowserContextID), err
+}
+
+func (e *engine) CloseContext(ctx context.Context, id browser.ContextID) error {
+	_, err := cdp.Call(ctx, e.browser, target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: cdp.BrowserContextID(id)})
+	return err
+}
+
+func (e *engine) Targets(ctx context.Context) ([]browser.Target, error) {
+	// An entry that excludes nothing asks for every type, workers and frames too.
+	res, err := cdp.Call(ctx, e.browser, target.GetTargets, target.GetTargetsParams{Filter: target.Filter{{}}})
+	if err != nil {
+		return nil, err
+	}
+	targets := make([]browser.Target, 0, len(res.TargetInfos))
+	for _, info := range res.TargetInfos {
+		targets = append(targets, browser.Target{ID: browser.TargetID(info.TargetID), Type: info.Type, Context: browser.ContextID(info.BrowserContextID)})
+	}
+	return targets, nil
+}
+
+func (e *engine) Release(ctx context.Context, id browser.PausedID) error {
+	_, err := cdp.Call(ctx, e.browser, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: fetch.RequestID(id)})
+	return err
+}
+
+func (e *engine) Fail(ctx context.Context, id browser.PausedID) error {
+	_, err := cdp.Call(ctx, e.browser, fetch.FailRequest, fetch.FailRequestParams{RequestID: fetch.RequestID(id), ErrorReason: network.ErrorReasonBlockedByClient})
+	return err
+}
+
+// Close ends the Chromium politely within ctx, and then kills it.
+func (e *engine) Close(ctx context.Context) error {
+	var err error
+	select {
+	case <-e.browser.LostConnection:
+	default:
+		polite, cancel := context.WithCancel(e.root)
+		stop := context.AfterFunc(ctx, cancel)
+		if err = chromedp.Cancel(polite); errors.Is(err, context.Canceled) {
+			err = nil // it was gone already, or had to be killed
+		}
+		stop()
+		cancel()
+	}
+	e.end()
+	e.watching.Wait()
+	return err
+}

@@ -1,0 +1,232 @@
+package chromedpdriver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/papaver-agent/papaver/browser"
+)
+
+// world is the name of the isolated world our functions run in.
+const world = "papaver"
+
+// dialogTimeout bounds the answer to a page's dialog.
+const dialogTimeout = 5 * time.Second
+
+// NewTab implements [browser.Engine].
+func (e *engine) NewTab(ctx context.Context, id browser.ContextID) (browser.Tab, error) {
+	t := &tab{requests: make(map[network.RequestID]bool), changed: make(chan struct{})}
+	tabCtx, _ := chromedp.NewContext(e.root, chromedp.WithExistingBrowserContext(cdp.BrowserContextID(id)), chromedp.WithListener(t.event))
+	opened := make(chan error, 1)
+	go func() { opened <- chromedp.Do(tabCtx) }() // its life is the browser's, so ctx cannot be given to it
+	select {
+	case err := <-opened:
+		if err != nil {
+			return nil, err
+		}
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	c := chromedp.FromContext(tabCtx)
+	t.mu.Lock()
+	t.target = c.Target
+	t.main = cdp.FrameID(c.Target.TargetID)
+	t.mu.Unlock()
+	t.dialogs = func(accept bool) {
+		e.watching.Go(func() {
+			ctx, cancel := context.WithTimeout(tabCtx, dialogTimeout)
+			defer cancel()
+			_, _ = cdp.Call(ctx, c.Target, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: accept})
+		})
+	}
+	return t, nil
+}
+
+// tab implements [browser.Tab].
+type tab struct {
+	target  *chromedp.Target
+	dialogs func(accept bool)
+
+	mu       sync.Mutex
+	main     cdp.FrameID
+	requests map[network.RequestID]bool // sent and not answered yet
+	coming   bool                       // the page has asked for a navigation that has not begun
+	loading  bool                       // the main frame loads
+	document cdp.LoaderID
+	changed  chan struct{}
+}
+
+// event keeps count of what is under way. chromedp calls it on the goroutine that reads the tab's messages, in their
+// order; it must not block or call the browser.
+func (t *tab) event(ev any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch ev := ev.(type) {
+	case *network.EventRequestWillBeSent:
+		if ev.Type != network.ResourceTypeEventSource && ev.Type != network.ResourceTypePing {
+			t.requests[ev.RequestID] = true
+		}
+		if ev.Type == network.ResourceTypeDocument && ev.FrameID == t.main {
+			t.coming = false
+		}
+	case *network.EventResponseReceived:
+		delete(t.requests, ev.RequestID)
+	case *network.EventLoadingFinished:
+		delete(t.requests, ev.RequestID)
+	case *network.EventLoadingFailed:
+		delete(t.requests, ev.RequestID)
+	case *page.EventFrameRequestedNavigation:
+		t.coming = t.coming || ev.FrameID == t.main
+	case *page.EventFrameStartedLoading:
+		t.loading = t.loading || ev.FrameID == t.main
+	case *page.EventFrameStoppedLoading:
+		if ev.FrameID == t.main {
+			t.loading, t.coming = false, false
+		}
+	case *page.EventFrameNavigated:
+		if ev.Frame.ID == t.main {
+			t.document = ev.Frame.LoaderID
+			t.coming = false
+		}
+	case *page.EventJavascriptDialogOpening:
+		if t.dialogs != nil {
+			t.dialogs(ev.Type == page.DialogTypeBeforeunload)
+		}
+		return
+	default:
+		return
+	}
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+func (t *tab) Activity() (int, <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := len(t.requests)
+	if t.coming || t.loading {
+		n++
+	}
+	return n, t.changed
+}
+
+func (t *tab) Document() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.document)
+}
+
+func (t *tab) ID() browser.TargetID { return browser.TargetID(t.target.TargetID) }
+
+func (t *tab) Frames(ctx context.Context) ([]browser.TargetID, error) {
+	res, err := cdp.Call(ctx, t.target, page.GetFrameTree, cdp.Empty{})
+	if err != nil {
+		return nil, t.wrap(err)
+	}
+	var ids []browser.TargetID
+	var walk func(*page.FrameTree)
+	walk = func(f *page.FrameTree) {
+		if f == nil || f.Frame == nil {
+			return
+		}
+		ids = append(ids, browser.TargetID(f.Frame.ID))
+		for _, child := range f.ChildFrames {
+			walk(child)
+		}
+	}
+	walk(res.FrameTree)
+	return ids, nil
+}
+
+func (t *tab) Navigate(ctx context.Context, url string) error {
+	res, err := cdp.Call(ctx, t.target, page.Navigate, page.NavigateParams{URL: url})
+	if err != nil {
+		return t.wrap(err)
+	}
+	if res.ErrorText != "" {
+		return &browser.LoadError{URL: url, Text: res.ErrorText}
+	}
+	return nil
+}
+
+func (t *tab) Reload(ctx context.Context) error {
+	_, err := cdp.Call(ctx, t.target, page.Reload, page.ReloadParams{})
+	return t.wrap(err)
+}
+
+func (t *tab) SetDocument(ctx context.Context, html string) error {
+	_, err := cdp.Call(ctx, t.target, page.SetDocumentContent, page.SetDocumentContentParams{FrameID: t.main, HTML: html})
+	return t.wrap(err)
+}
+
+func (t *tab) Call(ctx context.Context, function string, result any, args ...any) error {
+	w, err := cdp.Call(ctx, t.target, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: t.main, WorldName: world})
+	if err != nil {
+		return t.wrap(err)
+	}
+	arguments := make([]*runtime.CallArgument, len(args))
+	for i, a := range args {
+		value, err := json.Marshal(a)
+		if err != nil {
+			return fmt.Errorf("argument %d: %w", i, err)
+		}
+		arguments[i] = &runtime.CallArgument{Value: value}
+	}
+	byValue := true
+	res, err := cdp.Call(ctx, t.target, runtime.CallFunctionOn, runtime.CallFunctionOnParams{
+		FunctionDeclaration: function, ExecutionContextID: w.ExecutionContextID, Arguments: arguments, ReturnByValue: &byValue,
+	})
+	if err != nil {
+		return t.wrap(err)
+	}
+	if res.ExceptionDetails != nil {
+		return errors.New("the page could not be asked: " + res.ExceptionDetails.Text)
+	}
+	if res.Result == nil || len(res.Result.Value) == 0 {
+		return errors.New("the page could not be asked: no value came back")
+	}
+	return json.Unmarshal(res.Result.Value, result)
+}
+
+func (t *tab) Click(ctx context.Context, x, y float64, count int) error {
+	for _, ev := range []struct {
+		kind    input.DispatchMouseEventType
+		button  input.MouseButton
+		buttons int64
+	}{
+		{chromedp.MouseMoved, input.MouseButtonNone, 0},
+		{chromedp.MousePressed, input.MouseButtonLeft, 1},
+		{chromedp.MouseReleased, input.MouseButtonLeft, 0},
+	} {
+		_, err := cdp.Call(ctx, t.target, input.DispatchMouseEvent, input.DispatchMouseEventParams{
+			Type: ev.kind, X: x, Y: y, Button: ev.button, Buttons: ev.buttons, ClickCount: int64(count),
+		})
+		if err != nil {
+			return t.wrap(err)
+		}
+	}
+	return nil
+}
+
+func (t *tab) Type(ctx context.Context, text string) error {
+	_, err := cdp.Call(ctx, t.target, input.InsertText, input.InsertTextParams{Text: text})
+	return t.wrap(err)
+}
+
+func (t *tab) wrap(err error) error {
+	if errors.Is(err, chromedp.ErrTargetDetached) {
+		return fmt.Errorf("%w: %w", browser.ErrTabGone, err)
+	}
+	return err
+}

@@ -1,0 +1,170 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/papaver-agent/papaver/internal/secret"
+)
+
+const (
+	submitTimeout = 30 * time.Second       // a form and the redirects after it
+	quietLimit    = 5 * time.Second        // how long an act waits for the requests it caused
+	replayLimit   = 15 * time.Second       // the same for an act that is made again
+	calmFor       = 100 * time.Millisecond // without a request under way: quiet
+	actWindow     = 5 * time.Second        // how long after it a response may still be of an act
+)
+
+// Context is one browser context: cookies and storage of its own, empty at first, and the tab we act in. There is one
+// for each Session, so that what a context receives is its Session's. Its methods are safe for concurrent use and run
+// one after another.
+type Context struct {
+	browser *Browser
+	id      ContextID
+
+	acting sync.Mutex // held by whoever acts in the tab
+	tab    *tabState
+
+	mu      sync.Mutex
+	present *Made // the last act
+	began   time.Time
+	made    int
+}
+
+// NewContext opens an empty browser context with one tab on about:blank.
+func (b *Browser) NewContext(ctx context.Context) (*Context, error) {
+	id, err := b.engine.NewContext(ctx)
+	if err != nil {
+		return nil, b.gone(fmt.Errorf("a browser context: %w", err))
+	}
+	c := &Context{browser: b, id: id}
+	if err := c.openTab(ctx); err != nil {
+		return nil, errors.Join(err, b.engine.CloseContext(context.WithoutCancel(ctx), id))
+	}
+	b.mu.Lock()
+	b.contexts[id] = c
+	b.mu.Unlock()
+	return c, nil
+}
+
+func (c *Context) openTab(ctx context.Context) error {
+	b := c.browser
+	tab, err := b.engine.NewTab(ctx, c.id)
+	if err != nil {
+		return b.gone(fmt.Errorf("a tab: %w", err))
+	}
+	state := newTabState(tab, c.id)
+	b.mu.Lock()
+	b.tabs[tab.ID()] = state
+	b.mu.Unlock()
+	c.tab = state
+	return nil
+}
+
+// ID names the context.
+func (c *Context) ID() ContextID { return c.id }
+
+// Close closes the tab and forgets the context's cookies and storage.
+func (c *Context) Close(ctx context.Context) error {
+	c.acting.Lock()
+	defer c.acting.Unlock()
+	b := c.browser
+	b.mu.Lock()
+	delete(b.contexts, c.id)
+	delete(b.tabs, c.tab.tab.ID())
+	b.mu.Unlock()
+	return b.gone(b.engine.CloseContext(ctx, c.id))
+}
+
+// Field is one field of a form.
+type Field struct {
+	Name  string
+	Value secret.Text
+}
+
+// Landing is where a submitted form led.
+type Landing struct {
+	First int    // the status of the form's own response
+	URL   string // of the page at the end of the redirects
+	Last  int    // its status
+}
+
+// ErrRepost is returned when the answer to a submitted form was a 307 or 308. It was broken off: it would have posted
+// the fields again, to wherever it said.
+var ErrRepost = errors.New("the form's answer was a redirect that posts it again, and was broken off")
+
+// SubmitForm posts fields to action as a form of a fresh, blank document: its Origin is null, nothing of it is in a URL,
+// and no entry of the history holds it. It follows 301, 302 and 303 with the browser and returns where that ended. When
+// no page came, Landing is what is known and the error says so.
+func (c *Context) SubmitForm(ctx context.Context, action string, fields []Field) (Landing, error) {
+	c.acting.Lock()
+	defer c.acting.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, submitTimeout)
+	defer cancel()
+	c.tab.expect(action)
+	defer c.tab.submitted()
+	if err := c.tab.tab.SetDocument(ctx, formDocument(action, fields)); err != nil {
+		return Landing{}, c.browser.gone(fmt.Errorf("the form's document: %w", err))
+	}
+	// The document is written and not loaded, so its form is sent by us and not by a script of its own.
+	if err := c.tab.tab.Call(ctx, `() => { document.forms[0].submit(); return true }`, new(bool)); err != nil {
+		return Landing{}, c.browser.gone(fmt.Errorf("the form was not sent: %w", err))
+	}
+	hops, err := c.tab.landing(ctx)
+	var l Landing
+	if len(hops) > 0 {
+		last := hops[len(hops)-1]
+		l = Landing{First: hops[0].Status, URL: last.URL, Last: last.Status}
+	}
+	switch {
+	case err != nil:
+		return l, c.browser.gone(fmt.Errorf("no page came after the form: %w", err))
+	case l.Last == http.StatusTemporaryRedirect || l.Last == http.StatusPermanentRedirect:
+		return l, ErrRepost
+	case l.Last == 0:
+		return l, errors.New("no page came after the form: the connection failed")
+	}
+	c.tab.quiet(ctx, quietLimit)
+	return l, nil
+}
+
+// formDocument is the whole document of a form. It names no character set, sends no referrer and loads nothing.
+func formDocument(action string, fields []Field) string {
+	var b strings.Builder
+	b.WriteString(`<!doctype html><meta name="referrer" content="no-referrer"><form method="post" action="`)
+	b.WriteString(html.EscapeString(action) + `">`)
+	for _, f := range fields {
+		b.WriteString(`<input type="hidden" name="` + html.EscapeString(f.Name) + `" value="` + html.EscapeString(f.Value.Reveal()) + `">`)
+	}
+	b.WriteString(`</form>`)
+	return b.String()
+}
+
+// begin notes that an act begins, and with it the time in which responses belong to it.
+func (c *Context) begin(m *Made) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.made++
+	m.Number, m.tab, m.Began = c.made, c.tab.tab.ID(), c.browser.cfg.Now()
+	c.present, c.began = m, m.Began
+}
+
+// presentAct is the act that a response which comes now belongs to: the last one, while its requests are under way
+// and some seconds longer.
+func (c *Context) presentAct() *Made {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.present == nil {
+		return nil
+	}
+	if n, _ := c.tab.tab.Activity(); n == 0 && c.browser.cfg.Now().Sub(c.began) > actWindow {
+		return nil
+	}
+	return c.present
+}

@@ -1,0 +1,118 @@
+package browser
+
+import (
+	"context"
+	"errors"
+)
+
+// Driver starts a Chromium and speaks to it. A driver is a thin thing: what is CDP-shaped is in it, what is a decision
+// is in this package, so that every driver holds, judges and acts alike.
+type Driver interface {
+	// Start starts the process that p describes and returns when responses are held: before it returns, every response
+	// of every page, frame and worker made from then on is paused at the response stage and given to paused.
+	//
+	// paused is called for each one, in the order Chromium reports them; it does not block. A response stays paused
+	// until Release or Fail. The life of the Chromium is not ctx's; ctx bounds the start.
+	Start(ctx context.Context, p Process, paused func(Paused)) (Engine, error)
+}
+
+// Process is the Chromium to start.
+type Process struct {
+	Bin        string
+	ProfileDir string // an existing, empty folder of this Chromium's own
+	Flags      []Flag
+	Env        []string // the whole environment
+}
+
+// Flag is one command line switch of Chromium.
+type Flag struct {
+	Name  string // without the dashes
+	Value string // empty for a switch without a value
+}
+
+// ContextID names a browser context: a set of tabs with cookies and storage of their own.
+type ContextID string
+
+// TargetID names a tab, a frame in a process of its own, or a worker.
+type TargetID string
+
+// PausedID names a paused response.
+type PausedID string
+
+// ErrTabGone is what a call on a tab that no longer exists returns, wrapped.
+var ErrTabGone = errors.New("the tab is gone")
+
+// Engine is a running Chromium. Its methods are safe for concurrent use, return soon after ctx ends, and fail at once
+// when Chromium is gone.
+type Engine interface {
+	// Version is the product and its version, such as "Chrome/156.0.8078.108".
+	Version() string
+	NewContext(ctx context.Context) (ContextID, error)
+	CloseContext(ctx context.Context, id ContextID) error
+	// NewTab opens a tab on about:blank and brings it to the front.
+	NewTab(ctx context.Context, id ContextID) (Tab, error)
+	// Targets lists every tab, frame in a process of its own, and worker.
+	Targets(ctx context.Context) ([]Target, error)
+	// Release lets a paused response go on to the page, unchanged. Fail breaks it off.
+	Release(ctx context.Context, id PausedID) error
+	Fail(ctx context.Context, id PausedID) error
+	// Gone is closed when the Chromium has ended, whatever the reason.
+	Gone() <-chan struct{}
+	// Close ends the Chromium: politely, then not. It returns when the process is dead.
+	Close(ctx context.Context) error
+}
+
+// Target is an entry of [Engine.Targets].
+type Target struct {
+	ID      TargetID
+	Type    string
+	Context ContextID
+}
+
+// Tab is a page of a browser context. A driver answers dialogs by itself: a beforeunload question is accepted, every
+// other one dismissed. Its methods need not be safe for concurrent use, but for Frames, Activity and Document.
+type Tab interface {
+	ID() TargetID
+	// Frames lists the frames of the tab that live in the tab's own process, the main frame included.
+	Frames(ctx context.Context) ([]TargetID, error)
+	// Navigate returns when the new document is there (its load goes on) or is a *[LoadError].
+	Navigate(ctx context.Context, url string) error
+	// Reload makes the request of the present document again; that of a form POST posts again.
+	Reload(ctx context.Context) error
+	// SetDocument replaces the document's content, without a request and without a URL.
+	SetDocument(ctx context.Context, html string) error
+	// Call calls a function of ours in a world that the page's scripts cannot reach, and decodes its JSON result.
+	Call(ctx context.Context, function string, result any, args ...any) error
+	// Click presses and releases the left mouse button count times at a point of the viewport, in CSS pixels.
+	Click(ctx context.Context, x, y float64, count int) error
+	// Type enters text where the focus is.
+	Type(ctx context.Context, text string) error
+	// Activity returns how many requests and navigations of the tab are under way, and a channel that is closed when
+	// that changes.
+	Activity() (n int, changed <-chan struct{})
+	// Document identifies the present document of the main frame. It changes when a navigation commits.
+	Document() string
+}
+
+// LoadError is a navigation that ended without a document.
+type LoadError struct {
+	URL  string
+	Text string // Chromium's own, such as net::ERR_CONNECTION_REFUSED
+}
+
+// Error implements error.
+func (e *LoadError) Error() string { return e.URL + " did not load: " + e.Text }
+
+// Paused is a response that Chromium holds for us. A driver fills it in from Fetch.requestPaused.
+type Paused struct {
+	ID       PausedID
+	Frame    TargetID // the frame or worker that asked; a tab's main frame has the tab's id
+	Resource string   // CDP's Network.ResourceType: Document, Fetch, XHR, Preflight, …
+	Method   string
+	URL      string
+	Status   int // 0 when there is no response but a network error
+	Headers  []Header
+}
+
+// Header is one header field line, its name spelled as it was received.
+type Header struct{ Name, Value string }

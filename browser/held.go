@@ -1,0 +1,147 @@
+package browser
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// Held is a response that our own browser received over the network and has not yet shown to the page. It can be made
+// by this package alone: that is where law 1 rests.
+type Held struct {
+	paused  Paused
+	context ContextID
+	known   bool
+	fields  []string
+	act     *Made
+}
+
+// Context is the browser context that received it; false when the frame that asked is of no context we know.
+func (h Held) Context() (ContextID, bool) { return h.context, h.known }
+
+// Fields are the values of the watched header's lines, in order, one entry a line.
+func (h Held) Fields() []string { return h.fields }
+
+// Status is the response's status.
+func (h Held) Status() int { return h.paused.Status }
+
+// Method is the request's method.
+func (h Held) Method() string { return h.paused.Method }
+
+// URL is the request's URL.
+func (h Held) URL() string { return h.paused.URL }
+
+// Resource is what the page asked for it as: CDP's Network.ResourceType.
+func (h Held) Resource() string { return h.paused.Resource }
+
+// Act is the act of ours that most plausibly caused it; nil when none does.
+func (h Held) Act() *Made { return h.act }
+
+// MainDocument reports whether it answers a navigation of a tab's main frame that we drive.
+func (h Held) MainDocument() bool {
+	return h.act != nil && h.paused.Resource == "Document" && h.paused.Frame == h.act.tab
+}
+
+// values returns the values of the header lines called name, whatever case they were sent in.
+func (p Paused) values(name string) []string {
+	var values []string
+	for _, h := range p.Headers {
+		if strings.EqualFold(h.Name, name) {
+			values = append(values, h.Value)
+		}
+	}
+	return values
+}
+
+// onPaused takes a paused response from the driver. It does not block: each response is handled, and released, by a
+// goroutine of its own, so one that has to be written down first holds up no other.
+func (b *Browser) onPaused(p Paused) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closing {
+		return // the Chromium that holds it is being ended
+	}
+	b.holding.Go(func() { b.handle(p) })
+}
+
+func (b *Browser) handle(p Paused) {
+	tab := b.observe(p)
+	if tab != nil && tab.refuses(p) {
+		ctx, cancel := context.WithTimeout(b.life, releaseTimeout)
+		defer cancel()
+		_ = b.engine.Fail(ctx, p.ID) // when even that fails, Chromium is gone and the response with it
+		return
+	}
+	// Whatever happens in between, the response goes on: an unanswered pause freezes the page.
+	defer func() {
+		ctx, cancel := context.WithTimeout(b.life, releaseTimeout)
+		defer cancel()
+		_ = b.engine.Release(ctx, p.ID)
+	}()
+	if fields := p.values(b.cfg.Watch); len(fields) > 0 {
+		b.hold(p, fields)
+	}
+}
+
+// hold gives a response that carries the watched header to OnHeld, and returns when that is done or its time is up.
+func (b *Browser) hold(p Paused, fields []string) {
+	ctx, cancel := context.WithTimeout(b.life, holdTimeout)
+	defer cancel()
+	done := make(chan struct{})
+	b.holding.Go(func() {
+		defer close(done)
+		held := Held{paused: p, fields: fields}
+		held.context, held.known = b.contextOf(ctx, p.Frame)
+		if held.known {
+			held.act = b.actOf(held.context)
+		}
+		b.cfg.OnHeld(ctx, held)
+	})
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// observe tells the tab whose main frame asked, and returns it; nil when it was another frame or a worker.
+func (b *Browser) observe(p Paused) *tabState {
+	b.mu.Lock()
+	tab := b.tabs[p.Frame]
+	b.mu.Unlock()
+	if tab != nil {
+		tab.saw(p)
+	}
+	return tab
+}
+
+// contextOf finds the browser context of a frame or worker: a tab we opened, a target of its own, or a frame inside
+// a tab we opened.
+func (b *Browser) contextOf(ctx context.Context, frame TargetID) (ContextID, bool) {
+	b.mu.Lock()
+	tab := b.tabs[frame]
+	b.mu.Unlock()
+	if tab != nil {
+		return tab.context, true
+	}
+	targets, err := b.engine.Targets(ctx)
+	if err != nil {
+		return "", false
+	}
+	for _, t := range targets {
+		if t.ID == frame && t.Context != "" {
+			return t.Context, true
+		}
+	}
+	b.mu.Lock()
+	tabs := make([]*tabState, 0, len(b.tabs))
+	for _, t := range b.tabs {
+		tabs = append(tabs, t)
+	}
+	b.mu.Unlock()
+	for _, t := range tabs {
+		if frames, err := t.tab.Frames(ctx); err == nil && slices.Contains(frames, frame) {
+			return t.context, true
+		}
+	}
+	return "", false
+}

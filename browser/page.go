@@ -1,0 +1,134 @@
+package browser
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+)
+
+//go:embed find.js
+var findFunction string
+
+//go:embed change.js
+var changeFunction string
+
+// seen is what find.js answers.
+type seen struct {
+	Found   bool              `json:"found"`
+	X       float64           `json:"x"`
+	Y       float64           `json:"y"`
+	Page    string            `json:"page"`
+	Form    map[string]string `json:"form"`
+	Control Control           `json:"control"`
+	Why     string            `json:"why"`
+	Wrong   string            `json:"wrong"`
+}
+
+// find looks for the act's element until it is there, visible, enabled and not covered, and notes in m what it is.
+func (c *Context) find(ctx context.Context, m *Made) (seen, error) {
+	purpose := map[Kind]string{Click: "click", Change: "change", Wait: "wait"}[m.Act.Kind]
+	s, err := c.look(ctx, m.Act.Selectors, purpose)
+	if err != nil {
+		return seen{}, err
+	}
+	m.Page, m.Control, m.Form, m.document = s.Page, s.Control, s.Form, c.tab.tab.Document()
+	if m.Act.Kind == Click {
+		before, err := c.findContinue(ctx)
+		if err != nil {
+			return seen{}, err
+		}
+		m.continues = before.Count
+	}
+	return s, nil
+}
+
+func (c *Context) look(ctx context.Context, selectors [][]string, purpose string) (seen, error) {
+	ticker := time.NewTicker(lookAgain)
+	defer ticker.Stop()
+	var s seen
+	for {
+		next := seen{}
+		err := c.tab.tab.Call(ctx, findFunction, &next, selectors, purpose)
+		switch {
+		case errors.Is(err, ErrTabGone):
+			return seen{}, err
+		case err == nil && next.Wrong != "":
+			return seen{}, fmt.Errorf("%w: %q is not a selector", ErrNotFound, next.Wrong)
+		case err == nil && next.Found:
+			return next, nil
+		case err == nil:
+			s = next
+		}
+		// Another error is a document that went away under the call: look again in the next one.
+		select {
+		case <-ctx.Done():
+			why := s.Why
+			if why == "" {
+				why = "the page did not answer"
+			}
+			return seen{}, fmt.Errorf("%w: %v: %s: %w", ErrNotFound, selectors, why, ctx.Err())
+		case <-c.browser.Gone():
+			return seen{}, ErrGone
+		case <-ticker.C:
+		}
+	}
+}
+
+// change sets the focused element's value, as typing or choosing would, and checks that it was taken.
+func (c *Context) change(ctx context.Context, act Act) error {
+	var before struct {
+		Kind string `json:"kind"`
+		Why  string `json:"why"`
+	}
+	if err := c.tab.tab.Call(ctx, changeFunction, &before, "begin", act.Value.Reveal()); err != nil {
+		return err
+	}
+	if before.Why != "" {
+		return fmt.Errorf("the value was not taken: %s", before.Why)
+	}
+	if before.Kind == "text" && !act.Value.Empty() {
+		if err := c.tab.tab.Type(ctx, act.Value.Reveal()); err != nil {
+			return err
+		}
+	}
+	var after struct {
+		Why string `json:"why"`
+	}
+	if err := c.tab.tab.Call(ctx, changeFunction, &after, "end", act.Value.Reveal()); err != nil {
+		return err
+	}
+	if after.Why != "" {
+		return fmt.Errorf("the value was not taken: %s", after.Why)
+	}
+	return nil
+}
+
+// checkNavigation refuses what is not a web page: a file, a script, a page of Chromium's own.
+func checkNavigation(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" {
+		return fmt.Errorf("navigation to %q: only http and https pages are opened", s)
+	}
+	return nil
+}
+
+// Location is the URL of the page in the tab.
+func (c *Context) Location(ctx context.Context) (string, error) {
+	c.acting.Lock()
+	defer c.acting.Unlock()
+	var location string
+	err := c.tab.tab.Call(ctx, `() => location.href`, &location)
+	return location, c.browser.gone(err)
+}
+
+// Text is the visible text of the page in the tab. It is page content, not sanitised.
+func (c *Context) Text(ctx context.Context) (string, error) {
+	c.acting.Lock()
+	defer c.acting.Unlock()
+	var text string
+	err := c.tab.tab.Call(ctx, `() => document.body ? document.body.innerText : ''`, &text)
+	return text, c.browser.gone(err)
+}

@@ -1,0 +1,161 @@
+package browser
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	profilePattern = "papaver-chromium-*"
+	removeTimeout  = 5 * time.Second
+	removePause    = 20 * time.Millisecond
+)
+
+var (
+	// ErrNoChromium is returned when there is none to start.
+	ErrNoChromium = errors.New("no Chromium was found; install it (Debian: apt-get install chromium)")
+	// ErrSandboxAsRoot is returned instead of switching the sandbox off by ourselves.
+	ErrSandboxAsRoot = errors.New("as root Chromium does not start with its sandbox on; run as an ordinary user, or give --sandbox=false")
+)
+
+// Find returns the Chromium to start: bin when it is given, else the first of the usual names in PATH. Debian's
+// `chromium` is a shell script around the program, and the program itself is taken.
+func Find(bin string) (string, error) {
+	if bin != "" {
+		path, err := exec.LookPath(bin)
+		if err != nil {
+			return "", fmt.Errorf("%w: %w", ErrNoChromium, err)
+		}
+		return path, nil
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome-stable", "google-chrome"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		if program := "/usr/lib/chromium/chromium"; path == "/usr/bin/chromium" && executable(program) {
+			return program, nil
+		}
+		return path, nil
+	}
+	return "", ErrNoChromium
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// flags are the command line of every Chromium of ours. Site isolation and, but for NoSandbox, the sandbox stay on.
+func flags(cfg Config) []Flag {
+	list := []Flag{
+		{Name: "no-first-run"},
+		{Name: "no-default-browser-check"},
+		{Name: "disable-background-networking"},
+		{Name: "disable-component-update"},
+		{Name: "disable-default-apps"},
+		{Name: "disable-extensions"},
+		{Name: "disable-sync"},
+		{Name: "disable-breakpad"},
+		{Name: "disable-client-side-phishing-detection"},
+		{Name: "metrics-recording-only"},
+		{Name: "password-store", Value: "basic"},
+		{Name: "use-mock-keychain"},
+		{Name: "force-color-profile", Value: "srgb"},
+		// The tab we act in is not always the one in front, and must not be slowed down for that.
+		{Name: "disable-background-timer-throttling"},
+		{Name: "disable-backgrounding-occluded-windows"},
+		{Name: "disable-renderer-backgrounding"},
+		// Making a form POST again is asked for by us and by nobody else.
+		{Name: "disable-prompt-on-repost"},
+		// What shows a response that no request of now made, or makes requests that no act of ours made, blurs which
+		// act a response belongs to.
+		{Name: "disable-features", Value: "BackForwardCache,Prerender2,SpeculationRulesPrefetchProxy,Translate,MediaRouter,OptimizationHints,AutofillServerCommunication"},
+		{Name: "disable-quic"},
+		{Name: "window-size", Value: "1280,900"},
+	}
+	if !cfg.Headful {
+		list = append(list, Flag{Name: "headless"}, Flag{Name: "hide-scrollbars"}, Flag{Name: "mute-audio"}, Flag{Name: "disable-gpu"})
+	}
+	if cfg.NoSandbox {
+		list = append(list, Flag{Name: "no-sandbox"})
+	}
+	if cfg.HostResolverRules != "" {
+		list = append(list, Flag{Name: "host-resolver-rules", Value: cfg.HostResolverRules})
+	}
+	if len(cfg.LeafKeys) > 0 {
+		list = append(list, Flag{Name: "ignore-certificate-errors-spki-list", Value: strings.Join(cfg.LeafKeys, ",")})
+	}
+	return list
+}
+
+// environment is what Chromium sees of ours: nothing that could hold a secret.
+func environment(profile string) []string {
+	env := []string{"HOME=" + profile}
+	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+func newProfile() (string, error) {
+	dir, err := os.MkdirTemp("", profilePattern) // 0700
+	if err != nil {
+		return "", fmt.Errorf("a profile folder for chromium: %w", err)
+	}
+	return dir, nil
+}
+
+// removeProfile kills what still runs on the profile and removes it. A child of Chromium can outlive it for a moment
+// and write into the folder after it was emptied, so both are tried until nothing is left.
+func removeProfile(dir string) error {
+	deadline := time.Now().Add(removeTimeout)
+	for {
+		left := killProcessesOn(dir)
+		err := os.RemoveAll(dir)
+		if err == nil && left == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			if err == nil {
+				err = fmt.Errorf("%d processes are left", left)
+			}
+			return fmt.Errorf("chromium's profile %s: %w", dir, err)
+		}
+		time.Sleep(removePause)
+	}
+}
+
+// killProcessesOn kills the processes that have dir as their user data folder and returns how many there were. The
+// folder's name is random, so none of somebody else's is met.
+func killProcessesOn(dir string) int {
+	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return 0
+	}
+	n := 0
+	for _, file := range commands {
+		command, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(command, []byte("--user-data-dir="+dir)) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		if syscall.Kill(pid, syscall.SIGKILL) == nil {
+			n++
+		}
+	}
+	return n
+}

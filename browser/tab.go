@@ -1,0 +1,134 @@
+package browser
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// tabState is what we know of a tab that we drive: its main document's last response, and whether a join is under way.
+type tabState struct {
+	tab     Tab
+	context ContextID
+
+	mu       sync.Mutex
+	document Paused   // the last response to a navigation of the main frame
+	recent   []Paused // the last responses to requests of the main frame, without their headers
+	hops     []Paused
+	joining  string // the endpoint of a form that is being submitted; empty otherwise
+	changed  chan struct{}
+}
+
+func newTabState(tab Tab, id ContextID) *tabState {
+	return &tabState{tab: tab, context: id, changed: make(chan struct{})}
+}
+
+// maxRecent is how many responses of a tab are remembered, to tell whether its page made a request again by itself.
+const maxRecent = 256
+
+// saw takes a response to a request of the tab's main frame.
+func (t *tabState) saw(p Paused) {
+	p.Headers = nil
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.recent = append(t.recent, p)
+	if len(t.recent) > maxRecent {
+		t.recent = slices.Delete(t.recent, 0, len(t.recent)-maxRecent)
+	}
+	if p.Resource != "Document" {
+		return
+	}
+	t.document = p
+	t.hops = append(t.hops, p)
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// refuses reports whether a response must not go on: a 307 or 308 in answer to the join's form would post assertion
+// and token again, to wherever it says.
+func (t *tabState) refuses(p Paused) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.joining != "" && (p.Status == http.StatusTemporaryRedirect || p.Status == http.StatusPermanentRedirect)
+}
+
+// expect begins the submission of a form to endpoint and forgets the responses before it.
+func (t *tabState) expect(endpoint string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.joining, t.hops = endpoint, nil
+}
+
+func (t *tabState) submitted() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.joining = ""
+}
+
+// landing waits for the response that ends the submission: the first one of the main frame that is no redirect.
+func (t *tabState) landing(ctx context.Context) ([]Paused, error) {
+	for {
+		t.mu.Lock()
+		hops, changed := t.hops, t.changed
+		t.mu.Unlock()
+		if n := len(hops); n > 0 && !redirects(hops[n-1]) {
+			return hops, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return hops, ctx.Err()
+		}
+	}
+}
+
+func redirects(p Paused) bool {
+	switch p.Status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther:
+		return true
+	default:
+		return false
+	}
+}
+
+// lastDocument is the last response to a navigation of the main frame.
+func (t *tabState) lastDocument() Paused {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.document
+}
+
+// repeated reports whether the page has made the request of p again since, and got another answer than a 403.
+func (t *tabState) repeated(p Paused) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := slices.IndexFunc(t.recent, func(r Paused) bool { return r.ID == p.ID })
+	return at >= 0 && slices.ContainsFunc(t.recent[at+1:], func(r Paused) bool {
+		return r.Method == p.Method && r.URL == p.URL && r.Status != http.StatusForbidden && r.Status != 0
+	})
+}
+
+// quiet waits until no request and no navigation of the tab has been under way for a moment, at most limit long, and
+// reports whether that came about.
+func (t *tabState) quiet(ctx context.Context, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		n, changed := t.tab.Activity()
+		var calm <-chan time.Time
+		if n == 0 {
+			timer := time.NewTimer(calmFor)
+			defer timer.Stop()
+			calm = timer.C
+		}
+		select {
+		case <-changed:
+		case <-calm:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
