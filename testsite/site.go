@@ -1,0 +1,250 @@
+package testsite
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The Company's names and addresses.
+const (
+	shopHost       = "stormline.test"
+	issuerHost     = "auth.stormline.test"
+	shopOrigin     = "https://" + shopHost
+	issuer         = "https://" + issuerHost
+	companyName    = "Stormline Outdoor"
+	joinPath       = "/poppy/browser-session"
+	endpointPath   = "/poppy/operations"
+	elsewherePath  = "/elsewhere" // where no credential should arrive
+	joinURL        = shopOrigin + joinPath
+	endpointURL    = shopOrigin + endpointPath
+	elsewhereURL   = issuer + elsewherePath
+	defaultListen  = "127.0.0.1:0"
+	controlAddress = "127.0.0.1:0"
+)
+
+// DefaultOperationLife is how long a revision can be approved unless Config says otherwise.
+const DefaultOperationLife = 10 * time.Minute
+
+// Deadlines of the servers.
+const (
+	readHeaderTimeout = 10 * time.Second
+	readTimeout       = 30 * time.Second
+	writeTimeout      = 30 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 64 << 10
+)
+
+// Config says how a Site is started. The zero value is a correct Company on a free port of loopback that knows no
+// agent.
+type Config struct {
+	// AgentDirs are folders with the agent.json and jwks.json of the agents this Company knows. They are read at each
+	// join and each request, so they may be written later. An agent in none of them is refused.
+	AgentDirs []string
+	// Now is the clock; time.Now when nil.
+	Now func() time.Time
+	// Rand is the source of randomness; crypto/rand.Reader when nil.
+	Rand io.Reader
+	// Listen is the address of the TLS listener; a free port of 127.0.0.1 when empty.
+	Listen string
+	// OperationLife is how long a revision can be approved; DefaultOperationLife when 0.
+	OperationLife time.Duration
+	// Faults are where the Company misbehaves from the start.
+	Faults Faults
+	// Logger gets what the Company has to say, without credentials; nothing is logged when nil.
+	Logger *slog.Logger
+}
+
+// Site is a running Company. It is safe for concurrent use.
+type Site struct {
+	now    func() time.Time
+	random io.Reader
+
+	authority authority
+	bound     string // address of the TLS listener
+	control   string
+	pages     pages
+
+	life      atomic.Int64 // of new revisions, in nanoseconds
+	faults    faults
+	record    record
+	verifier  verifier
+	browsers  browsers
+	shop      shop
+	ops       *operations
+	notBefore atomic.Int64 // Unix nanoseconds: until when a 503 asked to wait
+
+	servers []*http.Server
+	serving sync.WaitGroup
+}
+
+// Start starts a Company; it is listening when Start returns. ctx bounds the start, not the life: Close ends that.
+func Start(ctx context.Context, cfg Config) (*Site, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Rand == nil {
+		cfg.Rand = rand.Reader
+	}
+	if cfg.Listen == "" {
+		cfg.Listen = defaultListen
+	}
+	if cfg.OperationLife == 0 {
+		cfg.OperationLife = DefaultOperationLife
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Site{now: cfg.Now, random: cfg.Rand}
+	s.life.Store(int64(cfg.OperationLife))
+	s.faults.f = cfg.Faults
+	s.record = record{now: cfg.Now, log: cfg.Logger}
+	s.shop.open(cfg.Now())
+	s.verifier = verifier{agents: cfg.AgentDirs, now: cfg.Now, used: map[string]time.Time{}}
+	s.browsers = browsers{now: cfg.Now, joined: map[string]joined{}}
+	s.ops = &operations{
+		now: cfg.Now, fresh: s.fresh, quote: s.shop.quote, perform: s.perform,
+		life:       func() time.Duration { return time.Duration(s.life.Load()) },
+		decline:    s.takeDecline,
+		hold:       s.takeHold,
+		refs:       map[string]*reference{},
+		references: map[string]string{},
+	}
+	var err error
+	if s.pages, err = loadPages(); err != nil {
+		return nil, err
+	}
+	if s.authority, err = newAuthority(cfg.Rand, cfg.Now(), shopHost, issuerHost); err != nil {
+		return nil, err
+	}
+	var listen net.ListenConfig
+	public, err := listen.Listen(ctx, "tcp", cfg.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("testsite: listen on %s: %w", cfg.Listen, err)
+	}
+	control, err := listen.Listen(ctx, "tcp", controlAddress)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("testsite: control port: %w", err), public.Close())
+	}
+	s.bound, s.control = public.Addr().String(), control.Addr().String()
+	secure := s.server(s.handler(), cfg.Logger)
+	secure.TLSConfig = &tls.Config{
+		Certificates: []tls.Certificate{s.authority.leaf}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+	}
+	plain := s.server(s.controlHandler(), cfg.Logger)
+	s.servers = []*http.Server{secure, plain}
+	s.serving.Go(func() { report(cfg.Logger, secure.ServeTLS(public, "", "")) })
+	s.serving.Go(func() { report(cfg.Logger, plain.Serve(control)) })
+	return s, nil
+}
+
+// server makes an HTTP server with our deadlines.
+func (s *Site) server(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
+
+// report logs why a server stopped, unless it was closed.
+func report(log *slog.Logger, err error) {
+	if !errors.Is(err, http.ErrServerClosed) {
+		log.Error("the site stopped serving", "error", err)
+	}
+}
+
+// Close stops the Company and waits for its goroutines. Requests in flight may finish until ctx ends; then they are
+// cut off, and Close returns the context's error.
+func (s *Site) Close(ctx context.Context) error {
+	var errs []error
+	for _, server := range s.servers {
+		if err := server.Shutdown(ctx); err != nil {
+			errs = append(errs, err, server.Close())
+		}
+	}
+	s.serving.Wait()
+	return errors.Join(errs...)
+}
+
+// Company is the Company's address, https://stormline.test.
+func (s *Site) Company() string { return shopOrigin }
+
+// ConnectTo says how to reach the Company's names, as curl's --connect-to spells it: HOST:PORT:ADDR:PORT.
+func (s *Site) ConnectTo() []string {
+	return []string{shopHost + ":443:" + s.bound, issuerHost + ":443:" + s.bound}
+}
+
+// Authority is the certificate of the authority of this process, as PEM.
+func (s *Site) Authority() []byte { return append([]byte(nil), s.authority.pem...) }
+
+// Control is the address of the control port, http://127.0.0.1:PORT. GET /report gives the Report as JSON; POST /NAME
+// with form values sets a switch (faults.go).
+func (s *Site) Control() string { return "http://" + s.control }
+
+// Report gives what happened so far.
+func (s *Site) Report() Report { return s.record.snapshot() }
+
+// Performed says how often the operation was performed: 0 or 1, unless the Company is wrong.
+func (s *Site) Performed(operationID string) int {
+	n := 0
+	for _, p := range s.Report().Performances {
+		if p.OperationID == operationID {
+			n++
+		}
+	}
+	return n
+}
+
+// Broken gives the rules of severity must and should that agents broke so far.
+func (s *Site) Broken() []Violation { return s.Report().Broken }
+
+// fresh gives random characters of an ID, six bits each.
+func (s *Site) fresh(characters int) string {
+	b := make([]byte, (characters*6+7)/8)
+	if _, err := io.ReadFull(s.random, b); err != nil {
+		// A source that ran dry must not make two IDs equal.
+		_, _ = rand.Read(b)
+	}
+	return base64.RawURLEncoding.EncodeToString(b)[:characters]
+}
+
+// perform is the effect of an operation: the shop changes, and the report counts it.
+func (s *Site) perform(op *operation, a ask, by approval) {
+	s.shop.apply(op.owner, a)
+	done := Performance{Time: s.now(), Kind: op.kind, OperationID: op.id, Revision: by.revision, Approver: by.approver}
+	s.record.count(func(r *Report) { r.Performances = append(r.Performances, done) })
+}
+
+func (s *Site) takeDecline(kind string) *Decline {
+	if d, found := takeKeyed(&s.faults, kind, func(f *Faults) *map[string]Decline { return &f.Declines }); found {
+		return &d
+	}
+	return nil
+}
+
+func (s *Site) takeHold(string) int {
+	lookUps := 0
+	s.faults.change(func(f *Faults) { lookUps, f.Performing = f.Performing, 0 })
+	return lookUps
+}
+
+// retryAfter writes a Retry-After and remembers it, so that an agent that doesn't wait is noticed.
+func (s *Site) retryAfter(h http.Header, wait time.Duration) {
+	if wait <= 0 {
+		return
+	}
+	whole := (wait + time.Second - 1) / time.Second
+	h.Set("Retry-After", strconv.Itoa(int(whole)))
+	s.notBefore.Store(s.now().Add(whole * time.Second).UnixNano())
+}
