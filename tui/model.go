@@ -1,15 +1,267 @@
 package tui
 
-import tea "github.com/charmbracelet/bubbletea"
+import (
+	"context"
+	"time"
 
-// minWidth and minHeight are the smallest terminal, in cells, in which a question is shown and answered.
-const minWidth, minHeight = 40, 12
+	tea "github.com/charmbracelet/bubbletea"
 
-type model struct{ ending error }
+	"github.com/papaver-agent/papaver/approval"
+	"github.com/papaver-agent/papaver/attach"
+)
 
-func newModel(Config, *device) *model { return &model{} }
+const (
+	// tickTime is how often the times on the screen change.
+	tickTime = time.Second
+	// asleepTime is a pause between two ticks that no running process has: it was suspended, or the machine slept.
+	asleepTime = 3 * time.Second
+	// answerTimeout is how long the desk may take to write an answer down.
+	answerTimeout = 10 * time.Second
+)
 
-func (m *model) Init() tea.Cmd                       { return nil }
-func (m *model) Update(tea.Msg) (tea.Model, tea.Cmd) { return m, nil }
-func (m *model) View() string                        { return "" }
-func (m *model) lastScreen(int) string               { return "" }
+// The messages of our own commands. Whatever else arrives came from the keyboard, and starts the quiet time again.
+type (
+	viewMsg     struct{ view attach.View }
+	feedEndMsg  struct{ err error }
+	tickMsg     struct{}
+	wakeMsg     struct{} // something of the arming is due
+	answeredMsg struct {
+		shown    approval.Shown
+		approve  bool
+		decision approval.Decision
+		err      error
+	}
+)
+
+// place is the screen the User is at. Help lies over it.
+type place int
+
+const (
+	atTasks place = iota
+	atList
+	atQuestion
+)
+
+// model is the state of the full-screen UI.
+type model struct {
+	cfg     Config
+	d       *device
+	charset charset
+	painter painter
+
+	w, h     int
+	now      time.Time // what the screen shows; changes once a second
+	lastTick time.Time
+
+	inbox  inbox
+	place  place
+	help   *helpView
+	tasks  tasksView
+	chosen int // in the list
+	shown  questionView
+	arming arming
+	note   words // what happened last
+
+	ending error // why the UI ended by the User's key or the feed
+}
+
+func newModel(cfg Config, d *device) *model {
+	now := cfg.Now()
+	return &model{
+		cfg: cfg, d: d, charset: charset{cfg.Unicode}, painter: newPainter(cfg.Color, cfg.Unicode), now: now, lastTick: now,
+		tasks: tasksView{stays: !cfg.UntilDone}, inbox: newInbox(charset{cfg.Unicode}),
+	}
+}
+
+// Init implements tea.Model.
+func (m *model) Init() tea.Cmd { return tea.Batch(m.nextView(), m.d.after(tickTime, tickMsg{})) }
+
+// Update implements tea.Model. It does no I/O: what has to be done outside is in the command it returns.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	now := m.cfg.Now()
+	if stood := m.d.stood(now); !stood.IsZero() {
+		m.arming.disturb(stood)
+	}
+	if now.Sub(m.lastTick) > asleepTime {
+		m.arming.disturb(now)
+	}
+	return m, m.handle(msg, now)
+}
+
+func (m *model) handle(msg tea.Msg, now time.Time) tea.Cmd {
+	switch msg := msg.(type) {
+	case tickMsg:
+		m.now, m.lastTick = now, now
+		return m.d.after(tickTime, tickMsg{})
+	case viewMsg:
+		return tea.Batch(m.changed(msg.view, now), m.nextView())
+	case feedEndMsg:
+		m.ending = msg.err
+		return tea.Quit
+	case answeredMsg:
+		return m.answered(msg, now)
+	case wakeMsg:
+		if approve, shown, ok := m.arming.settled(now); ok && m.place == atQuestion && m.help == nil {
+			return m.answer(approve, shown, now)
+		}
+		return nil
+	case tea.WindowSizeMsg:
+		m.w, m.h = msg.Width, msg.Height
+		m.show(now)
+		return m.wake(now)
+	case tea.KeyMsg:
+		return m.key(msg, now)
+	default:
+		m.arming.disturb(now)
+		return m.wake(now)
+	}
+}
+
+// nextView waits for the next view of the feed.
+func (m *model) nextView() tea.Cmd {
+	return m.d.do(func(ctx context.Context) tea.Msg {
+		view, err := m.cfg.Feed.Next(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return feedEndMsg{err}
+		}
+		return viewMsg{view}
+	})
+}
+
+// changed takes a new view in. What is on the screen stays, unless it is no longer true.
+func (m *model) changed(view attach.View, now time.Time) tea.Cmd {
+	m.inbox.take(view)
+	m.tasks.tasks = m.inbox.tasks
+	if m.cfg.UntilDone && m.inbox.done() {
+		m.place, m.help = atTasks, nil
+		return tea.Quit
+	}
+	if m.place == atQuestion {
+		switch q, open := m.inbox.question(m.shown.q.id); {
+		case !open:
+			m.leave(m.inbox.ended(m.shown.q.id))
+		case !q.same(m.shown.q):
+			m.open(q, noteChangedNow, now)
+		}
+	}
+	m.come(now)
+	return m.wake(now)
+}
+
+// come brings the first question to the front that may come by itself, unless another one is there.
+func (m *model) come(now time.Time) {
+	if m.place == atQuestion {
+		return
+	}
+	if q, ok := m.inbox.next(); ok {
+		m.open(q, "", now)
+	}
+}
+
+// open puts a question on the screen. note says why, where that is not plain.
+func (m *model) open(q question, note words, now time.Time) {
+	m.place, m.help, m.note, m.shown = atQuestion, nil, note, questionView{q: q}
+	m.show(now)
+}
+
+// show draws the question on the screen anew from its beginning: nothing that was pressed or seen before counts.
+func (m *model) show(now time.Time) {
+	m.arming = arming{}
+	if m.place != atQuestion || m.tooSmall() {
+		return
+	}
+	m.shown = newQuestionView(m.shown.q, m.painter, m.w, m.h, m.note, now)
+	m.now = now
+	m.arming.show(m.shown.q.shows, m.shown.end(), now)
+}
+
+// leave goes from a question to the tasks, or to the list where that is where the User came from.
+func (m *model) leave(note words) {
+	m.note, m.arming = note, arming{}
+	m.place = atTasks
+	if !m.cfg.UntilDone && len(m.inbox.waiting()) > 0 {
+		m.place = atList
+	}
+}
+
+func (m *model) tooSmall() bool { return m.w < minWidth || m.h < minHeight }
+
+// wake comes back when the arming has something due.
+func (m *model) wake(now time.Time) tea.Cmd {
+	if wait := m.arming.wait(now); wait > 0 {
+		return m.d.after(wait, wakeMsg{})
+	}
+	return nil
+}
+
+// answer sends the User's answer to the desk, unless the question closed in the meantime.
+func (m *model) answer(approve bool, shown approval.Shown, now time.Time) tea.Cmd {
+	q, open := m.inbox.question(shown.Request)
+	if !open || q.shows != shown || !now.Before(q.deadline) {
+		m.inbox.leave(shown.Request)
+		m.leave(noteExpired)
+		m.come(now)
+		return m.wake(now)
+	}
+	m.inbox.sending(shown.Request)
+	m.note = ""
+	m.place = atTasks
+	return m.d.do(func(ctx context.Context) tea.Msg {
+		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+		defer cancel()
+		decision, err := m.cfg.Feed.Answer(ctx, approval.FromUser(approve, shown))
+		return answeredMsg{shown, approve, decision, err}
+	})
+}
+
+// answered says what became of an answer.
+func (m *model) answered(msg answeredMsg, now time.Time) tea.Cmd {
+	if note := m.inbox.answered(msg); m.place != atQuestion {
+		m.note = note
+	}
+	m.come(now)
+	return m.wake(now)
+}
+
+// View implements tea.Model.
+func (m *model) View() string {
+	if m.w == 0 {
+		return ""
+	}
+	return m.painter.page(m.screen())
+}
+
+func (m *model) screen() []line {
+	switch {
+	case m.tooSmall():
+		return tooSmallView(m.w, m.h)
+	case m.help != nil:
+		return m.help.view(m.painter, m.w, m.h)
+	case m.place == atQuestion:
+		return m.shown.view(m.painter, m.w, m.arming.state(m.cfg.Now()), m.now)
+	case m.place == atList:
+		return m.list().view(m.painter, m.w, m.h, m.now)
+	default:
+		return m.tasksNow().view(m.painter, m.w, m.h, m.now)
+	}
+}
+
+func (m *model) list() listView {
+	waiting := m.inbox.waiting()
+	return listView{waiting, max(min(m.chosen, len(waiting)-1), 0), m.note}
+}
+
+func (m *model) tasksNow() tasksView {
+	v := m.tasks
+	v.waiting, v.note = len(m.inbox.waiting()), m.note
+	return v
+}
+
+// lastScreen is what stays in the terminal when the UI is gone: all of the tasks.
+func (m *model) lastScreen(w int) string {
+	body := m.tasks.body(m.painter, w, m.cfg.Now())
+	return m.painter.page(body) + "\n"
+}

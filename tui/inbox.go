@@ -1,0 +1,102 @@
+package tui
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/papaver-agent/papaver/approval"
+	"github.com/papaver-agent/papaver/attach"
+)
+
+// inbox is what the feed has told, and what the User did with it.
+type inbox struct {
+	charset   charset
+	tasks     []task
+	questions []question // soonest deadline first, as the view has them
+	closed    map[approval.RequestID]approval.Decision
+	left      map[approval.RequestID]bool // the User left it: it doesn't come to the front again
+	sent      map[approval.RequestID]bool // an answer is on its way, or has arrived
+}
+
+func newInbox(c charset) inbox {
+	return inbox{charset: c, left: map[approval.RequestID]bool{}, sent: map[approval.RequestID]bool{}}
+}
+
+func (b *inbox) take(view attach.View) {
+	b.tasks, b.questions = nil, nil
+	b.closed = map[approval.RequestID]approval.Decision{}
+	for _, t := range view.Tasks {
+		b.tasks = append(b.tasks, b.charset.task(t))
+	}
+	for _, q := range view.Questions {
+		b.questions = append(b.questions, b.charset.question(q))
+	}
+	for _, c := range view.Closed {
+		b.closed[c.Request] = c.Decision
+	}
+}
+
+// waiting are the questions that can be answered.
+func (b *inbox) waiting() []question {
+	return slices.DeleteFunc(slices.Clone(b.questions), func(q question) bool { return b.sent[q.id] })
+}
+
+func (b *inbox) question(id approval.RequestID) (question, bool) {
+	for _, q := range b.waiting() {
+		if q.id == id {
+			return q, true
+		}
+	}
+	return question{}, false
+}
+
+// next is the question that comes to the front by itself.
+func (b *inbox) next() (question, bool) {
+	for _, q := range b.waiting() {
+		if q.front && !b.left[q.id] {
+			return q, true
+		}
+	}
+	return question{}, false
+}
+
+func (b *inbox) leave(id approval.RequestID)   { b.left[id] = true }
+func (b *inbox) sending(id approval.RequestID) { b.sent[id] = true }
+
+// ended says how a question ended that is gone from the screen.
+func (b *inbox) ended(id approval.RequestID) words {
+	if d, ok := b.closed[id]; ok {
+		return closedWords(d)
+	}
+	return noteGone
+}
+
+// answered says what became of an answer. A question whose answer was not recorded is open again.
+func (b *inbox) answered(msg answeredMsg) words {
+	switch {
+	case msg.err == nil && msg.decision.State == approval.Approved && msg.approve:
+		return noteApproved
+	case msg.err == nil && msg.decision.State == approval.Denied && !msg.approve:
+		return noteDenied
+	case msg.decision.State == approval.Expired:
+		return noteExpired
+	case errors.Is(msg.err, approval.ErrOtherTerms):
+		delete(b.sent, msg.shown.Request)
+		return noteChanged
+	case errors.Is(msg.err, approval.ErrAnswered), errors.Is(msg.err, approval.ErrUnknownRequest), msg.err == nil:
+		return noteTooLate
+	default:
+		delete(b.sent, msg.shown.Request)
+		return noteNotRecorded
+	}
+}
+
+// done says that every task it was told of has ended.
+func (b *inbox) done() bool {
+	for _, t := range b.tasks {
+		if t.ended.IsZero() {
+			return false
+		}
+	}
+	return len(b.tasks) > 0
+}

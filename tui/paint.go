@@ -1,0 +1,85 @@
+package tui
+
+import (
+	"io"
+	"strings"
+
+	"github.com/charmbracelet/lipgloss"
+	"github.com/muesli/termenv"
+)
+
+// painter turns lines into terminal text. It is the only place that makes escape sequences, and it uses the terminal's
+// own sixteen colours, so light and dark backgrounds both work.
+type painter struct {
+	styles map[look]lipgloss.Style // empty without colour
+	marks  marks
+}
+
+func newPainter(color, unicode bool) painter {
+	p := painter{marks: asciiMarks}
+	if unicode {
+		p.marks = unicodeMarks
+	}
+	if !color {
+		return p
+	}
+	r := lipgloss.NewRenderer(io.Discard)
+	r.SetColorProfile(termenv.ANSI)
+	r.SetHasDarkBackground(true) // never asked of the terminal: no style depends on it
+	style := func() lipgloss.Style { return r.NewStyle().Inline(true) }
+	p.styles = map[look]lipgloss.Style{
+		strong:   style().Bold(true),
+		faint:    style().Faint(true),
+		alert:    style().Bold(true).Foreground(lipgloss.Color("3")),
+		good:     style().Foreground(lipgloss.Color("2")),
+		bad:      style().Bold(true).Foreground(lipgloss.Color("1")),
+		emphasis: style().Italic(true),
+		bold:     style().Bold(true),
+	}
+	return p
+}
+
+func (p painter) paint(l line) string {
+	var b strings.Builder
+	for _, s := range l {
+		style, styled := p.styles[s.look]
+		if !styled || strings.TrimSpace(s.text) == "" {
+			b.WriteString(s.text)
+			continue
+		}
+		b.WriteString(style.Render(s.text))
+	}
+	return b.String()
+}
+
+// page joins lines to one screen.
+func (p painter) page(lines []line) string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = p.paint(l)
+	}
+	return strings.Join(out, "\n")
+}
+
+// marks are the signs of our own lines. Every one is a single cell.
+type marks struct {
+	done, doing, toDo, failed words
+	full, void                words // of a bar
+	rule, bar                 words // a horizontal rule; the left edge of the Company's block
+	top, middle, bottom       words // corners of that block
+	more                      words // begins the continuation of a long value
+	dot, up, down             words
+}
+
+var (
+	unicodeMarks = marks{
+		done: "✓", doing: "▸", toDo: "·", failed: "✗", full: "█", void: "░", rule: "─", bar: "│",
+		top: "┌", middle: "├", bottom: "└", more: "┊", dot: "·", up: "↑", down: "↓",
+	}
+	asciiMarks = marks{
+		done: "x", doing: ">", toDo: ".", failed: "!", full: "#", void: "-", rule: "-", bar: "|",
+		top: "+", middle: "+", bottom: "+", more: ":", dot: "-", up: "Up", down: "Down",
+	}
+)
+
+func repeat(w words, n int) words { return words(strings.Repeat(string(w), max(n, 0))) }

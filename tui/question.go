@@ -1,0 +1,146 @@
+package tui
+
+import (
+	"time"
+
+	"github.com/papaver-agent/papaver/approval"
+	"github.com/papaver-agent/papaver/internal/plaintext"
+)
+
+// minWidth and minHeight are the smallest terminal, in cells, in which a question is shown and answered.
+const minWidth, minHeight = 40, 12
+
+// questionView is one question on the screen: what it says, laid out for one size, and how far it is scrolled.
+type questionView struct {
+	q     question
+	frame frame
+	top   int // the first line of the body that is on the screen
+	// seenTop and seenAt are where the screen stood when a frame was surely drawn: however many keys come at once, the
+	// screen moves by at most a page from there, so no line is passed over.
+	seenTop int
+	seenAt  time.Time
+}
+
+// frame is a question at one size: our lines that stay, lines that scroll, and the room for them.
+type frame struct {
+	head, body []line
+	room       int
+}
+
+// newQuestionView lays q out for a screen of w by h cells, and shows its beginning. note says what happened just before.
+func newQuestionView(q question, p painter, w, h int, note words, now time.Time) questionView {
+	head, body := ourLines(q, w, note, now), companyLines(q, p, w)
+	fixed := 2 + len(questionFoot(p, w, ready)) // the title, and the rule above the foot
+	if len(head) > (h-fixed)/2 {
+		head, body = nil, append(head, body...)
+	}
+	return questionView{q: q, frame: frame{head, body, max(h-fixed-len(head), 1)}, seenAt: now}
+}
+
+// last is the largest top.
+func (f frame) last() int { return max(len(f.body)-f.room, 0) }
+
+// end says whether the last line is on the screen.
+func (v questionView) end() bool { return v.top == v.frame.last() }
+
+// scroll moves by lines.
+func (v *questionView) scroll(by int, now time.Time) {
+	if now.Sub(v.seenAt) >= drawTime {
+		v.seenTop, v.seenAt = v.top, now
+	}
+	v.top = max(v.top+by, v.seenTop-v.frame.room, 0)
+	v.top = min(v.top, v.seenTop+v.frame.room, v.frame.last())
+}
+
+// ourLines are the lines above the Company's block.
+func ourLines(q question, w int, note words, now time.Time) []line {
+	var out []line
+	add := func(label words, l line) {
+		out = append(out, flow(l, w, line{ours(label, faint)}, line{ours(repeat(" ", label.cells()), plain)})...)
+	}
+	add(wCompany, q.company.introduce())
+	if q.account == (plaintext.Text{}) {
+		add(wSession, say(wGuest))
+	} else {
+		add(wSession, line{ours(wAccount, plain), theirs(q.account, plain)})
+	}
+	if q.act == (plaintext.Text{}) {
+		add(wAct, line{ours(wNoAct, alert)})
+	} else {
+		add(wAct, line{theirs(q.act, plain)})
+	}
+	add(wAnswerBy, say(moment(q.deadline, now)))
+	for _, d := range q.differences {
+		out = append(out, flow(line{ours(differs, alert), theirs(d, alert)}, w, nil, say("  "))...)
+	}
+	if q.kind == approval.KindRerun {
+		out = append(out, flow(line{ours(wRerun, alert)}, w, nil, nil)...)
+	}
+	if note != "" {
+		out = append(out, flow(line{ours(note, strong)}, w, nil, nil)...)
+	}
+	return out
+}
+
+// companyLines are the Company's block: a bar on the left of every line, a label of ours on its borders.
+func companyLines(q question, p painter, w int) []line {
+	m := p.marks
+	var out []line
+	border := func(corner, label words) {
+		out = append(out, clip(line{
+			ours(corner+m.rule, faint), ours(label, strong), ours(repeat(m.rule, w-2-label.cells()), faint),
+		}, w))
+	}
+	framed := func(lines []line) {
+		for _, l := range lines {
+			out = append(out, append(line{ours(m.bar+" ", faint)}, l...))
+		}
+	}
+	corner, label := m.top, wTheirTerms
+	if q.kind == approval.KindRerun {
+		label = wTheirRecord
+	}
+	if len(q.summary) > 0 {
+		border(corner, wTheirWords)
+		framed(summaryLines(q.summary, w-2))
+		corner = m.middle
+	}
+	border(corner, label)
+	framed(termLines(q.terms, w-2, m))
+	border(m.bottom, "")
+	return out
+}
+
+// view is the screen.
+func (v questionView) view(p painter, w int, r readiness, now time.Time) []line {
+	left := v.q.deadline.Sub(now)
+	urgency := plain
+	if left < time.Minute {
+		urgency = alert
+	}
+	out := []line{spread(line{ours(wTitleQuestion, strong)}, line{ours(timeLeft(left), urgency)}, w)}
+	out = append(out, v.frame.head...)
+	end := min(v.top+v.frame.room, len(v.frame.body))
+	out = append(out, v.frame.body[v.top:end]...)
+	for range v.frame.room - (end - v.top) {
+		out = append(out, line{})
+	}
+	return append(append(out, extent(p, v.top, end, len(v.frame.body), w)), questionFoot(p, w, r)...)
+}
+
+// extent is the rule below what scrolls; it says how much of it there is.
+func extent(p painter, top, end, all, w int) line {
+	if top == 0 && end == all {
+		return line{ours(repeat(p.marks.rule, w), faint)}
+	}
+	at := " lines " + count(top+1) + " to " + count(end) + " of " + count(all) + " "
+	return line{
+		ours(repeat(p.marks.rule, w-2-at.cells()), faint), ours(at, strong), ours(repeat(p.marks.rule, 2), faint),
+	}
+}
+
+// tooSmallView says how large the terminal must be.
+func tooSmallView(w, h int) []line {
+	lines := append(flow(say(wTooSmall1), max(w, 2), nil, nil), flow(say(wTooSmall2), max(w, 2), nil, nil)...)
+	return lines[:min(len(lines), max(h, 1))]
+}

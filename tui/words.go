@@ -1,0 +1,174 @@
+package tui
+
+import (
+	"time"
+
+	"github.com/papaver-agent/papaver/approval"
+	"github.com/papaver-agent/papaver/operation"
+)
+
+// differs begins every difference we point out (CLI.md, "A question").
+const differs = "Differs:"
+
+const (
+	wTitleQuestion words = "Papaver asks for your answer"
+	wTitleTasks    words = "Papaver"
+	wTitleList     words = "Papaver: questions that wait"
+	wTitleHelp     words = "Papaver: help"
+
+	wCompany  words = "Company  "
+	wSession  words = "Session  "
+	wAct      words = "Act      "
+	wAnswerBy words = "Deadline "
+	wGuest    words = "guest (not signed in)"
+	wAccount  words = "signed in to account "
+	wNoAct    words = "nothing that your agent did explains this operation"
+	wRerun    words = "Your approval is recorded already. Approving here runs the flow again from its start, to finish the operation."
+
+	wTheirWords   words = " the Company's words "
+	wTheirTerms   words = " the terms: this is what you approve "
+	wTheirRecord  words = " the terms you approved "
+	wTheirDecline words = "the Company's words:"
+
+	wScrollToEnd words = "scroll to the end to answer"
+	wWaitAMoment words = "wait a moment: an answer counts after 0.7 s without a key"
+	wSending     words = "your answer is on its way"
+
+	wTooSmall1 words = "This terminal is too small to show a question whole."
+	wTooSmall2 words = "It must have at least 40 columns and 12 rows. Nothing can be answered until then."
+
+	wNothing     words = "No task runs here now. A task that starts shows by itself."
+	wTask        words = "Task  "
+	wWith        words = "With  "
+	wNow         words = "Now   "
+	wEnded       words = "Ended "
+	wOperation   words = "Operation: "
+	wErrorWhat   words = "Error     "
+	wErrorDone   words = "Done      "
+	wErrorUndone words = "Not done  "
+	wErrorNext   words = "Next      "
+	wNoneWaits   words = "No question waits."
+	wNotFront    words = "Nothing your agent did explains this one. It does not come to the front by itself."
+)
+
+// helpText is what the help says below the keys.
+func helpText() []words {
+	return []words{
+		"Both a and d count only after the whole of the terms was on the screen and then 0.7 seconds passed without any key. " +
+			"Enter, Esc, pasted text and every other key never answer.",
+		"What stands behind the bar on the left is the Company's. Characters that could harm the screen are shown by their " +
+			"number. What you approve is every line of the terms, and nothing else.",
+		"A line that begins Differs: is ours. It names something that does not agree between the terms, the summary and what " +
+			"your agent did. Read it before you answer.",
+		"A question that you leave stays open until its deadline, here and for papaver tui. Ctrl+C stops the run, or leaves " +
+			"papaver tui; it answers nothing.",
+	}
+}
+
+// outcomeWords says how a round ended, and whether the action was performed. Outcomes are those of the `settled`
+// event; what we don't know is called unknown.
+func outcomeWords(outcome string) (words, look) {
+	switch outcome {
+	case "performed":
+		return "performed", good
+	case "failed":
+		return "not performed: it failed", bad
+	case "refused":
+		return "not performed: you did not approve", alert
+	case "declined":
+		return "not performed: the Company declined", bad
+	case "expired":
+		return "not performed: it expired unanswered", alert
+	default:
+		return "outcome unknown: it may have been performed or not; run papaver ledger show, then papaver run --resume", bad
+	}
+}
+
+// endWords says how a task ended. Outcomes are those of the `finished` event.
+func endWords(outcome string) (words, look) {
+	switch outcome {
+	case "performed", "finished", "done", "ok":
+		return "finished", good
+	case "interrupted":
+		return "interrupted; an open question stays open", alert
+	case "error":
+		return "with an error", bad
+	case "":
+		return "", plain
+	default:
+		return outcomeWords(outcome)
+	}
+}
+
+// closedWords says how a question ended that this terminal didn't answer.
+func closedWords(d approval.Decision) words {
+	who := words(" by you, at another terminal.")
+	if d.Approver == operation.ByAgent {
+		who = " by an instruction you gave in advance."
+	}
+	switch d.State {
+	case approval.Approved:
+		return "That question was approved" + who
+	case approval.Denied:
+		return "That question was answered with no" + who
+	case approval.Expired:
+		return "That question expired unanswered. Nothing was approved."
+	default:
+		return "That question was withdrawn. Nothing was approved."
+	}
+}
+
+const (
+	noteApproved    words = "You approved."
+	noteDenied      words = "You did not approve. Nothing was performed."
+	noteLeft        words = "You left the question unanswered. It stays open."
+	noteTooLate     words = "The question had closed already. Your key press did nothing."
+	noteExpired     words = "The question has expired. Your key press did nothing, nothing was approved."
+	noteChanged     words = "The question had changed. Your key press did nothing; read it again."
+	noteChangedNow  words = "This question has changed. Read it again."
+	noteNotRecorded words = "Your answer was not recorded and does not count. The question is still open."
+	noteGone        words = "That question is not open any more."
+)
+
+// timeLeft counts down: minutes and seconds, in words under a minute.
+func timeLeft(d time.Duration) words {
+	switch s := int((d + time.Second - 1) / time.Second); {
+	case s <= 0:
+		return "expired"
+	case s == 1:
+		return "1 second left"
+	case s < 60:
+		return count(s) + " seconds left"
+	default:
+		return clock(d) + " left"
+	}
+}
+
+// clock spells a length of time as h:mm:ss or m:ss.
+func clock(d time.Duration) words {
+	s := int(d.Round(time.Second) / time.Second)
+	if s < 0 {
+		s = 0
+	}
+	out := two(s % 60)
+	if s >= 3600 {
+		return count(s/3600) + ":" + two(s/60%60) + ":" + out
+	}
+	return count(s/60) + ":" + out
+}
+
+func two(n int) words {
+	if n < 10 {
+		return "0" + count(n)
+	}
+	return count(n)
+}
+
+// moment spells a point in time for a person: the day only when it is another one.
+func moment(t, now time.Time) words {
+	t = t.In(now.Location())
+	if t.Year() == now.Year() && t.YearDay() == now.YearDay() {
+		return words(t.Format("15:04:05"))
+	}
+	return words(t.Format("2 Jan 2006 15:04:05"))
+}
