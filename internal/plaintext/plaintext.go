@@ -111,10 +111,13 @@ func next(s string) (unit, int) {
 	if r == utf8.RuneError && n == 1 {
 		return escape(fmt.Sprintf("0x%02X", s[0])), 1
 	}
+	if !plain(r) {
+		return escapeRune(r), n
+	}
 	cells := runeWidth(r)
 	// A base without a width of its own would be drawn over its neighbour, and any number of them would
 	// count nothing.
-	if !plain(r) || cells == 0 {
+	if cells == 0 {
 		return escapeRune(r), n
 	}
 	if !letter(r) {
@@ -141,10 +144,8 @@ func nextQuoted(s string) (unit, int) {
 
 func escapeRune(r rune) unit { return escape(fmt.Sprintf("U+%04X", r)) }
 
-func escape(name string) unit {
-	text := "‹" + name + "›"
-	return unit{text, stringWidth(text)}
-}
+// escape encloses name, which is ASCII. The brackets take one cell each, everywhere.
+func escape(name string) unit { return unit{"‹" + name + "›", len(name) + 2} }
 
 // line reads units of s as long as they fit in cells; it never reads much more of s than it shows.
 func line(s string, cells int, next func(string) (unit, int)) string {

@@ -6,8 +6,10 @@ import "unicode"
 // what is invisible and what we draw our own frames and escapes with.
 func plain(r rune) bool {
 	switch {
-	case r == ' ':
+	case r >= ' ' && r <= '~':
 		return true
+	case r < 0xA0:
+		return false
 	case r == '‹' || r == '›': // ours: they enclose escapes
 		return false
 	case r >= 0x2500 && r <= 0x259F: // box drawing and block elements: they could continue our frames
