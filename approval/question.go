@@ -94,7 +94,7 @@ type Answer struct {
 
 // FromUser is the answer of a User who pressed a key after shown was drawn (Operations v3, section 5).
 func FromUser(approved bool, shown Shown) Answer {
-	return Answer{shown: shown, approver: operation.ApproverUser, approved: approved, inputType: "typed"}
+	return Answer{shown: shown, approver: operation.ByUser, approved: approved, inputType: "typed"}
 }
 
 // Shown returns what the answer was given to.
