@@ -50,6 +50,16 @@ func scrollKeys() []binding {
 	}
 }
 
+// plainKeys are the keys of a question that is asked line by line.
+func plainKeys() []binding {
+	return []binding{
+		{[]string{"a"}, actApprove, "a", "approve"},
+		{[]string{"d"}, actDeny, "d", "don't approve"},
+		{[]string{" "}, actPageDown, "space", "go on reading"},
+		{[]string{"q"}, actLeave, "q", "leave it unanswered"},
+	}
+}
+
 // taskKeys are the keys of the task view. waiting says that a question waits, stays that the UI runs until it is left.
 func taskKeys(waiting, stays bool) []binding {
 	keys := scrollKeys()

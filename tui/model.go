@@ -74,7 +74,9 @@ func newModel(cfg Config, d *device) *model {
 }
 
 // Init implements tea.Model.
-func (m *model) Init() tea.Cmd { return tea.Batch(m.nextView(), m.d.after(tickTime, tickMsg{})) }
+func (m *model) Init() tea.Cmd {
+	return tea.Batch(nextView(m.d, m.cfg.Feed), m.d.after(tickTime, tickMsg{}))
+}
 
 // Update implements tea.Model. It does no I/O: what has to be done outside is in the command it returns.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -94,7 +96,7 @@ func (m *model) handle(msg tea.Msg, now time.Time) tea.Cmd {
 		m.now, m.lastTick = now, now
 		return m.d.after(tickTime, tickMsg{})
 	case viewMsg:
-		return tea.Batch(m.changed(msg.view, now), m.nextView())
+		return tea.Batch(m.changed(msg.view, now), nextView(m.d, m.cfg.Feed))
 	case feedEndMsg:
 		m.ending = msg.err
 		return tea.Quit
@@ -118,9 +120,9 @@ func (m *model) handle(msg tea.Msg, now time.Time) tea.Cmd {
 }
 
 // nextView waits for the next view of the feed.
-func (m *model) nextView() tea.Cmd {
-	return m.d.do(func(ctx context.Context) tea.Msg {
-		view, err := m.cfg.Feed.Next(ctx)
+func nextView(d *device, feed Feed) tea.Cmd {
+	return d.do(func(ctx context.Context) tea.Msg {
+		view, err := feed.Next(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -128,6 +130,16 @@ func (m *model) nextView() tea.Cmd {
 			return feedEndMsg{err}
 		}
 		return viewMsg{view}
+	})
+}
+
+// sendAnswer gives the User's answer to the desk. It is the one place that makes one.
+func sendAnswer(d *device, feed Feed, approve bool, shown approval.Shown) tea.Cmd {
+	return d.do(func(ctx context.Context) tea.Msg {
+		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+		defer cancel()
+		decision, err := feed.Answer(ctx, approval.FromUser(approve, shown))
+		return answeredMsg{shown, approve, decision, err}
 	})
 }
 
@@ -207,14 +219,8 @@ func (m *model) answer(approve bool, shown approval.Shown, now time.Time) tea.Cm
 		return m.wake(now)
 	}
 	m.inbox.sending(shown.Request)
-	m.note = ""
-	m.place = atTasks
-	return m.d.do(func(ctx context.Context) tea.Msg {
-		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-		defer cancel()
-		decision, err := m.cfg.Feed.Answer(ctx, approval.FromUser(approve, shown))
-		return answeredMsg{shown, approve, decision, err}
-	})
+	m.note, m.place = "", atTasks
+	return sendAnswer(m.d, m.cfg.Feed, approve, shown)
 }
 
 // answered says what became of an answer.

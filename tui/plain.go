@@ -1,3 +1,317 @@
 package tui
 
-func newPlainModel(cfg Config, d *device) *model { return newModel(cfg, d) }
+import (
+	"context"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/term"
+
+	"github.com/papaver-agent/papaver/approval"
+	"github.com/papaver-agent/papaver/attach"
+)
+
+// printedMsg says that everything handed to the terminal was taken by it.
+type printedMsg struct{}
+
+// plainModel asks line by line: nothing is drawn twice and nothing moves, so a screen reader can follow, and a terminal
+// that knows no control sequences will do. A question is printed page by page. While it is open nothing else is.
+type plainModel struct {
+	cfg     Config
+	d       *device
+	painter painter
+	w, h    int
+
+	inbox   inbox
+	out     []line          // waits for the terminal
+	busy    bool            // the terminal is being written to
+	told    map[string]bool // the facts that were printed
+	asking  *asking
+	arming  arming
+	ending  error
+	leaving bool // everything is said; quit when it is printed
+	resized chan os.Signal
+}
+
+// asking is a question while it is being read and answered.
+type asking struct {
+	q     question
+	lines []line // what has not been printed yet
+	page  bool   // a page was handed to the terminal and its end not yet told to the arming
+	begun bool   // the arming knows of it
+}
+
+func newPlainModel(cfg Config, d *device) *plainModel {
+	return &plainModel{
+		cfg: cfg, d: d, painter: newPainter(false, cfg.Unicode), inbox: newInbox(charset{cfg.Unicode}), told: map[string]bool{},
+		resized: make(chan os.Signal, 1),
+	}
+}
+
+// Init implements tea.Model.
+func (m *plainModel) Init() tea.Cmd {
+	return tea.Batch(m.size(false), nextView(m.d, m.cfg.Feed), m.d.after(tickTime, tickMsg{}))
+}
+
+// size tells the terminal's size: at once, or when it changes.
+func (m *plainModel) size(wait bool) tea.Cmd {
+	return m.d.do(func(ctx context.Context) tea.Msg {
+		if wait {
+			signal.Notify(m.resized, syscall.SIGWINCH)
+			defer signal.Stop(m.resized)
+			select {
+			case <-m.resized:
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		w, h, err := term.GetSize(m.d.Fd())
+		if err != nil || w == 0 || h == 0 {
+			w, h = 80, 24 // a serial line tells no size
+		}
+		return tea.WindowSizeMsg{Width: w, Height: h}
+	})
+}
+
+// Update implements tea.Model.
+func (m *plainModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	now := m.cfg.Now()
+	if stood := m.d.stood(now); !stood.IsZero() {
+		m.arming.disturb(stood)
+	}
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		again := m.w != 0 && m.asking != nil
+		m.w, m.h = msg.Width, msg.Height
+		if again {
+			m.say(wResized)
+			m.ask(m.asking.q, now)
+		}
+		cmd = m.size(true)
+	case viewMsg:
+		m.changed(msg.view, now)
+		cmd = nextView(m.d, m.cfg.Feed)
+	case feedEndMsg:
+		m.ending, m.leaving = msg.err, true
+	case tickMsg:
+		m.remind(now)
+		cmd = m.d.after(tickTime, tickMsg{})
+	case printedMsg:
+		m.busy = false
+		m.printed(now)
+	case wakeMsg:
+		if approve, shown, ok := m.arming.settled(now); ok && m.asking != nil {
+			cmd = m.answer(approve, shown, now)
+		}
+	case answeredMsg:
+		m.say(m.inbox.answered(msg))
+		m.next(now)
+	case tea.KeyMsg:
+		cmd = m.key(msg, now)
+	default:
+		m.arming.disturb(now)
+	}
+	return m, tea.Batch(cmd, m.print())
+}
+
+// View implements tea.Model. Lines are printed as they come; there is no screen.
+func (m *plainModel) View() string { return "" }
+
+func (m *plainModel) say(w words) { m.out = append(m.out, flow(say(w), m.width(), nil, nil)...) }
+
+func (m *plainModel) width() int { return max(m.w, minWidth) }
+
+// print hands what waits to the terminal, once at a time.
+func (m *plainModel) print() tea.Cmd {
+	if m.busy || m.w == 0 {
+		return nil
+	}
+	if len(m.out) == 0 {
+		if m.leaving {
+			return tea.Quit
+		}
+		return nil
+	}
+	var b strings.Builder
+	for _, l := range m.out {
+		b.WriteString(m.painter.paint(l) + "\r\n")
+	}
+	m.out, m.busy = nil, true
+	text := b.String()
+	return m.d.do(func(context.Context) tea.Msg {
+		_, _ = m.d.Write([]byte(text)) // a terminal that is gone ends the UI by itself (device)
+		return printedMsg{}
+	})
+}
+
+func (m *plainModel) changed(view attach.View, now time.Time) {
+	m.inbox.take(view)
+	if a := m.asking; a != nil {
+		switch q, open := m.inbox.question(a.q.id); {
+		case !open:
+			m.asking, m.arming = nil, arming{}
+			m.say(m.inbox.ended(a.q.id))
+		case !q.same(a.q):
+			m.say(noteChangedNow)
+			m.ask(q, now)
+		}
+	}
+	m.next(now)
+}
+
+// next tells what is new and asks what waits, unless a question is open already.
+func (m *plainModel) next(now time.Time) {
+	if m.asking != nil {
+		return
+	}
+	for _, t := range m.inbox.tasks {
+		for _, f := range t.facts(m.painter, m.width()) {
+			if !m.told[f.key] {
+				m.told[f.key] = true
+				m.out = append(m.out, f.lines...)
+			}
+		}
+	}
+	if m.cfg.UntilDone && m.inbox.done() {
+		m.leaving = true
+		return
+	}
+	if q, ok := m.inbox.next(); ok {
+		m.ask(q, now)
+		return
+	}
+	for _, q := range m.inbox.waiting() {
+		if key := "waits " + string(q.id); !m.told[key] {
+			m.told[key] = true
+			m.say(waitingWords(len(m.inbox.waiting())))
+			break
+		}
+	}
+}
+
+// ask prints a question from its beginning.
+func (m *plainModel) ask(q question, now time.Time) {
+	m.arming = arming{}
+	head := []line{{}, spread(line{ours(wTitleQuestion, strong)}, say(timeLeft(q.deadline.Sub(now))), m.width())}
+	lines := append(head, ourLines(q, m.width(), "", now)...)
+	m.asking = &asking{q: q, lines: append(lines, companyLines(q, m.painter, m.width())...)}
+	m.page()
+}
+
+// page hands the next page of the question to the terminal.
+func (m *plainModel) page() {
+	a := m.asking
+	n := min(max(m.h-2, 1), len(a.lines))
+	m.out, a.lines, a.page = append(m.out, a.lines[:n]...), a.lines[n:], true
+	if more := len(a.lines); more > 0 {
+		m.say(moreWords(more))
+		return
+	}
+	m.out = append(m.out, foot(m.painter, m.width(), "", plainKeys())...)
+	m.say(wPlainRule)
+}
+
+// printed tells the arming what is on the terminal now.
+func (m *plainModel) printed(now time.Time) {
+	a := m.asking
+	if a == nil || !a.page || len(m.out) > 0 {
+		return
+	}
+	a.page = false
+	if !a.begun {
+		a.begun = true
+		m.arming.show(a.q.shows, len(a.lines) == 0, now)
+		return
+	}
+	m.arming.moved(len(a.lines) == 0, now)
+}
+
+func (m *plainModel) key(k tea.KeyMsg, now time.Time) tea.Cmd {
+	keys := plainKeys()
+	if m.asking == nil {
+		keys = taskKeys(len(m.inbox.waiting()) > 0, !m.cfg.UntilDone)
+	}
+	does := meaning(keys, k)
+	if does == actStop {
+		if m.cfg.UntilDone {
+			m.ending = ErrInterrupted
+		}
+		return tea.Quit
+	}
+	if m.asking == nil {
+		m.idleKey(does, now)
+		return nil
+	}
+	switch does {
+	case actApprove, actDeny:
+		if m.asking.page { // its end is not on the terminal yet
+			m.arming.disturb(now)
+			return nil
+		}
+		if m.arming.press(does == actApprove, now) {
+			return m.d.after(settleTime, wakeMsg{})
+		}
+		return nil
+	case actPageDown:
+		if len(m.asking.lines) > 0 && !m.asking.page {
+			m.page()
+		}
+	case actLeave:
+		m.inbox.leave(m.asking.q.id)
+		m.asking, m.arming = nil, arming{}
+		m.say(noteLeft)
+		m.next(now)
+		return nil
+	}
+	m.arming.disturb(now)
+	return nil
+}
+
+// idleKey is a key while no question is open.
+func (m *plainModel) idleKey(does action, now time.Time) {
+	switch does {
+	case actList:
+		if waiting := m.inbox.waiting(); len(waiting) > 0 {
+			m.ask(waiting[0], now)
+		}
+	case actHelp:
+		m.out = append(m.out, helpView{}.body(m.painter, m.width())...)
+	case actLeave:
+		m.leaving = true
+	}
+}
+
+// answer sends the User's answer to the desk, unless the question closed in the meantime.
+func (m *plainModel) answer(approve bool, shown approval.Shown, now time.Time) tea.Cmd {
+	q := m.asking.q
+	m.asking = nil
+	if q.shows != shown || !now.Before(q.deadline) {
+		m.inbox.leave(q.id)
+		m.say(noteExpired)
+		m.next(now)
+		return nil
+	}
+	m.inbox.sending(q.id)
+	return sendAnswer(m.d, m.cfg.Feed, approve, shown)
+}
+
+// remind says twice how little time is left.
+func (m *plainModel) remind(now time.Time) {
+	if m.asking == nil {
+		return
+	}
+	left := m.asking.q.deadline.Sub(now)
+	for _, at := range []time.Duration{time.Minute, 10 * time.Second} {
+		key := "left " + at.String() + string(m.asking.q.id)
+		if left > 0 && left <= at && !m.told[key] {
+			m.told[key] = true
+			m.say(timeLeft(left) + " to answer.")
+			return
+		}
+	}
+}

@@ -37,7 +37,10 @@ const (
 	wTooSmall1 words = "This terminal is too small to show a question whole."
 	wTooSmall2 words = "It must have at least 40 columns and 12 rows. Nothing can be answered until then."
 
-	wNothing     words = "No task runs here now. A task that starts shows by itself."
+	wNothing   words = "No task runs here now. A task that starts shows by itself."
+	wResized   words = "The terminal changed its size. The question again, from its beginning:"
+	wPlainRule words = "An answer counts after 0.7 seconds without a key."
+
 	wTask        words = "Task  "
 	wWith        words = "With  "
 	wNow         words = "Now   "
@@ -129,6 +132,11 @@ const (
 	noteNotRecorded words = "Your answer was not recorded and does not count. The question is still open."
 	noteGone        words = "That question is not open any more."
 )
+
+// moreWords says that a question goes on, in the line-by-line way.
+func moreWords(lines int) words {
+	return "-- " + count(lines) + " more lines: press space to go on, q to leave the question unanswered --"
+}
 
 // timeLeft counts down: minutes and seconds, in words under a minute.
 func timeLeft(d time.Duration) words {
