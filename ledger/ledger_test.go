@@ -339,6 +339,15 @@ func TestACancelledAppendWritesNothing(t *testing.T) {
 		t.Errorf("Append: %v", err)
 	}
 	wantRecords(t, dir, nil)
+	// Cancelled at the last moment: the clock is read right before the write.
+	ctx, cancel = context.WithCancel(t.Context())
+	late := open(t, dir, "run-2", func(c *ledger.Config) {
+		c.Now = func() time.Time { cancel(); return start }
+	})
+	if _, err := late.Append(ctx, ledger.Entry{Kind: "k"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Append, cancelled late: %v", err)
+	}
+	wantRecords(t, dir, nil)
 }
 
 func TestAClosedLedgerRefuses(t *testing.T) {
