@@ -1,0 +1,90 @@
+package opsweb
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/papaver-agent/papaver/operation"
+)
+
+const (
+	endpointTimeout = 30 * time.Second // one request to the endpoint, its answer included
+	maxRetryAfter   = 10 * time.Minute // a longer Retry-After is cut to this
+)
+
+// errNoAnswer is the family of requests to the endpoint whose answer did not come, or not whole: whether the Company
+// got them is not known.
+var errNoAnswer = errors.New("the operations endpoint did not answer")
+
+// reply is an answer of the endpoint.
+type reply struct {
+	operation.Answer
+	retryAfter time.Duration // how long the Company asks to wait; 0 when it does not say
+	broken     error         // the answer could not be decoded
+}
+
+// post sends a reference to the endpoint of its own Session's Company, with an approval or, for a look-up, without
+// one. It follows no redirect. An error is errNoAnswer, or one of ours before anything was sent.
+func (r Reference) post(ctx context.Context, approval *operation.Approval) (reply, error) {
+	s := r.site
+	body, err := json.Marshal(struct {
+		Ref string `json:"ref"`
+	}{r.text})
+	if err != nil {
+		return reply{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, endpointTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.company.OperationsEndpoint, bytes.NewReader(body))
+	if err != nil {
+		return reply{}, fmt.Errorf("the operations endpoint: %w", err)
+	}
+	// A transport may send a request again by itself when its connection broke; ours are numbered and written down, so
+	// it must not.
+	req.GetBody = nil
+	header, err := s.session.Header()
+	if err != nil {
+		return reply{}, fmt.Errorf("the Session header: %w", err)
+	}
+	req.Header.Set("Poppy-Session", header.Reveal())
+	req.Header.Set("Poppy-Version", s.profile.Version)
+	req.Header.Set("Poppy-Extensions", s.profile.Extensions())
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	if approval != nil {
+		field, err := approval.Field()
+		if err != nil {
+			return reply{}, err
+		}
+		req.Header.Set("Poppy-Approval", field)
+	}
+	res, err := s.client.Do(req)
+	if err != nil {
+		return reply{}, fmt.Errorf("%w: %w", errNoAnswer, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	data, err := io.ReadAll(io.LimitReader(res.Body, operation.MaxAnswer+1))
+	if err != nil {
+		return reply{}, fmt.Errorf("%w whole: %w", errNoAnswer, err)
+	}
+	answer, err := operation.ReadAnswer(res.StatusCode, res.Header.Get("Content-Type"), data)
+	return reply{Answer: answer, retryAfter: retryAfter(res.Header.Get("Retry-After"), s.now()), broken: err}, nil
+}
+
+// retryAfter reads both forms of Retry-After (RFC 9110, section 10.2.3). What is neither, or is in the past, is 0.
+func retryAfter(value string, now time.Time) time.Duration {
+	d := time.Duration(0)
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		d = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(value); err == nil {
+		d = at.Sub(now)
+	}
+	return min(max(d, 0), maxRetryAfter)
+}

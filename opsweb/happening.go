@@ -1,0 +1,146 @@
+package opsweb
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/papaver-agent/papaver/approval"
+	"github.com/papaver-agent/papaver/browser"
+	"github.com/papaver-agent/papaver/operation"
+)
+
+// Happening is one thing that happened in a run. Body is one of the types of this file; its JSON is the body of the
+// event of the command line, and for Sighting of the ledger line too. Texts in it are not sanitised.
+type Happening struct {
+	Time  time.Time
+	Round string // empty for what belongs to no round
+	Body  any
+}
+
+// Sighting: a response carried Poppy-Operation.
+type Sighting struct {
+	Sid      string   `json:"sid,omitempty"`
+	Ref      string   `json:"ref,omitempty"` // only when it is in its alphabet
+	URL      string   `json:"url"`
+	Accepted bool     `json:"accepted"`
+	Why      Refusal  `json:"why,omitempty"`
+	Company  string   `json:"company,omitempty"`
+	Method   string   `json:"method,omitempty"`
+	Status   int      `json:"status,omitempty"`
+	Resource string   `json:"resource,omitempty"`
+	Act      *ActLine `json:"act,omitempty"`
+}
+
+// ActLine is the act of ours that explains a sighting.
+type ActLine struct {
+	Number int    `json:"number"`
+	Kind   string `json:"kind"`
+	Words  string `json:"words"`
+}
+
+// Operation: the terms of a revision were fetched.
+type Operation struct {
+	Company   string          `json:"company"`
+	ID        string          `json:"operation_id"`
+	Revision  string          `json:"revision"`
+	Summary   string          `json:"summary"`
+	Terms     json.RawMessage `json:"terms"`
+	TermsHash string          `json:"terms_hash"`
+	ExpiresAt string          `json:"expires_at"`
+}
+
+// Question: the User is being asked.
+type Question struct {
+	Request     approval.RequestID `json:"request"`
+	Kind        approval.Kind      `json:"kind"`
+	Differences []string           `json:"differences"`
+}
+
+// Answer: a question got its outcome.
+type Answer struct {
+	Request   approval.RequestID `json:"request"`
+	Approver  operation.Approver `json:"approver,omitempty"`
+	Approved  bool               `json:"approved"`
+	State     approval.State     `json:"state"`
+	Shown     approval.Shown     `json:"shown"`
+	InputType string             `json:"input_type,omitempty"`
+	DecidedAt time.Time          `json:"decided_at"`
+}
+
+// Sent: an approval is about to leave. It is the ledger's, and holds every member, so that the same one can be sent
+// again.
+type Sent struct {
+	Ref         string             `json:"ref"`
+	OperationID string             `json:"operation_id"`
+	Revision    string             `json:"revision"`
+	Approver    operation.Approver `json:"approver"`
+	ApprovedAt  time.Time          `json:"approved_at"`
+	InputType   string             `json:"input_type,omitempty"`
+	Reference   string             `json:"reference"`
+	Attempt     int                `json:"attempt"`
+}
+
+// Approval: what the Company answered to an approval.
+type Approval struct {
+	Outcome string `json:"outcome"` // recorded, declined, unknown, new_terms
+	Reason  string `json:"reason,omitempty"`
+	// Alternative is the other way that a decline names; shown, never followed.
+	Alternative *operation.Alternative `json:"alternative,omitempty"`
+}
+
+// Replay: the browser is about to make the act again.
+type Replay struct {
+	How browser.How `json:"how"`
+}
+
+// LookedUp: what the Company says became of an approved operation.
+type LookedUp struct {
+	Status string `json:"status"`
+}
+
+// Note is a step of a round that needs no more than a word of why.
+type Note struct {
+	Why string `json:"why,omitempty"`
+}
+
+// MergedInto: the reference was one more to an operation that has a round.
+type MergedInto struct {
+	Into string `json:"into"`
+}
+
+// SettledAs: a round has ended.
+type SettledAs struct {
+	Outcome Outcome `json:"outcome"`
+	Why     string  `json:"why,omitempty"`
+}
+
+// Trouble: something of ours went wrong that belongs to no round's outcome.
+type Trouble struct {
+	What string `json:"what"`
+}
+
+func sightingLine(s *site, h browser.Held, ref string, why Refusal) Sighting {
+	line := Sighting{Ref: ref, URL: h.URL(), Accepted: why == "", Why: why, Method: h.Method(), Status: h.Status(), Resource: h.Resource()}
+	if s != nil {
+		line.Sid, line.Company = s.session.ID(), s.company.Domain
+	}
+	if a := h.Act(); a != nil {
+		line.Act = &ActLine{Number: a.Number, Kind: string(a.Act.Kind), Words: words(a)}
+	}
+	return line
+}
+
+// words says in ours what an act was. The name of the control and the address are the page's.
+func words(m *browser.Made) string {
+	switch m.Act.Kind {
+	case browser.Click:
+		return fmt.Sprintf("pressed %q on %s", m.Control.Name, place(m.Page))
+	case browser.Change:
+		return fmt.Sprintf("changed %q on %s", m.Control.Name, place(m.Page))
+	case browser.Navigate:
+		return "opened " + place(m.Act.URL)
+	default:
+		return string(m.Act.Kind)
+	}
+}

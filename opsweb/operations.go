@@ -1,0 +1,319 @@
+// Package opsweb is the way of one website operation: a sighting is judged and written down while the page still
+// waits, its terms are fetched from the Company's endpoint and put to the User, the approval is sent, the browser makes
+// the act again, and what became of it is looked up (Operations v3, sections 4 to 7).
+//
+// Each operation is a round, and a round is a state machine of one table (round.go). Whatever a state permits is done
+// only after the ledger line that leads to it is on disk.
+package opsweb
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/papaver-agent/papaver/approval"
+	"github.com/papaver-agent/papaver/browser"
+	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/ledger"
+	"github.com/papaver-agent/papaver/profile"
+	"github.com/papaver-agent/papaver/session"
+)
+
+const (
+	maxOpen     = 20          // open rounds of a run
+	rateCount   = 30          // accepted sightings of one context …
+	rateWindow  = time.Minute // … in this time
+	maxRefusals = 200         // refused sightings of a run that are written down one by one
+)
+
+// Page is what a round wants of the browser context it was sighted in; *browser.Context is one.
+type Page interface {
+	ID() browser.ContextID
+	Again(ctx context.Context, m *browser.Made, h browser.Held, permit func(browser.How) error) (browser.How, error)
+}
+
+// Config is what the operations of one run need. All but Notify, Now and Rand are required.
+type Config struct {
+	Ledger *ledger.Ledger
+	Client *http.Client // follows no redirects
+	// Notify is told what happens, in order. It must not block.
+	Notify func(Happening)
+	Now    func() time.Time
+	Rand   io.Reader
+}
+
+// Operations holds the rounds of one run. Safe for concurrent use.
+type Operations struct {
+	cfg  Config
+	desk *approval.Desk
+
+	life    context.Context // the run's: rounds outlive the call that saw them
+	end     context.CancelFunc
+	running sync.WaitGroup
+
+	mu       sync.Mutex
+	ending   bool
+	sites    map[browser.ContextID]*site
+	rounds   []*round
+	refusals int
+	changed  chan struct{}
+}
+
+// site is one browser context that is joined to one Session at one Company.
+type site struct {
+	page    Page
+	company *company.Company
+	session *session.Session
+	profile profile.Profile
+	client  *http.Client
+	now     func() time.Time
+
+	seen map[string]bool // references that came in this context
+	came []time.Time     // when the last accepted ones came
+}
+
+// New returns the operations of a run, without any. ctx carries values; its end does not end the rounds, Close does.
+func New(ctx context.Context, cfg Config) (*Operations, error) {
+	if cfg.Ledger == nil || cfg.Client == nil {
+		return nil, errors.New("opsweb: ledger and client are required")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Rand == nil {
+		cfg.Rand = rand.Reader
+	}
+	if cfg.Notify == nil {
+		cfg.Notify = func(Happening) {}
+	}
+	o := &Operations{cfg: cfg, sites: make(map[browser.ContextID]*site), changed: make(chan struct{})}
+	desk, err := approval.NewDesk(approval.Config{Record: o.recordDecision, Now: cfg.Now, Rand: cfg.Rand})
+	if err != nil {
+		return nil, err
+	}
+	o.desk = desk
+	o.life, o.end = context.WithCancel(context.WithoutCancel(ctx))
+	return o, nil
+}
+
+// Desk is where the run's questions wait.
+func (o *Operations) Desk() *approval.Desk { return o.desk }
+
+// Joined tells that page is joined to s at c: from now on its sightings are judged. The caller joined it.
+func (o *Operations) Joined(page Page, c *company.Company, s *session.Session, p profile.Profile) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sites[page.ID()] = &site{page: page, company: c, session: s, profile: p, client: o.cfg.Client, now: o.cfg.Now, seen: make(map[string]bool)}
+}
+
+// Held judges a response that carries Poppy-Operation and writes it down, while the page waits for it. An accepted one
+// is the first line of a round, which goes on by itself. Held asks nobody and sends nothing. It is browser's OnHeld.
+func (o *Operations) Held(ctx context.Context, h browser.Held) {
+	o.mu.Lock()
+	s, ref, why := o.judgeLocked(h)
+	r := o.expectingLocked(s, h)
+	fresh := why == "" && r == nil
+	if fresh {
+		r = o.newRoundLocked(s, h)
+	}
+	o.mu.Unlock()
+
+	line := sightingLine(s, h, ref, why)
+	if why != "" {
+		o.refuse(ctx, line)
+		return
+	}
+	if _, err := o.cfg.Ledger.Append(ctx, ledger.Entry{Kind: "sighting", Round: r.id, Data: line}); err != nil {
+		line.Accepted, line.Why = false, NotWritten
+		o.notify(r.id, line)
+		o.notify("", Trouble{What: "a reference came and could not be written down, so it is not used: " + err.Error()})
+		if fresh {
+			o.forget(r)
+		}
+		return
+	}
+	o.notify(r.id, line)
+	reference := Reference{text: ref, site: s}
+	if !fresh {
+		r.succeeds(successor{reference: reference, held: h})
+		return
+	}
+	r.reference, r.held = reference, h
+	o.start(r)
+}
+
+// judgeLocked makes all checks of a sighting and counts it.
+func (o *Operations) judgeLocked(h browser.Held) (*site, string, Refusal) {
+	id, known := h.Context()
+	s := o.sites[id]
+	if !known || s == nil {
+		return nil, "", NotJoined
+	}
+	ref, why := judge(h, s.session.ID())
+	switch {
+	case why != "":
+		return s, "", why
+	case o.ending:
+		return s, ref, ShuttingOff
+	case s.company.OperationsEndpoint == "":
+		return s, ref, NoEndpoint
+	case s.seen[ref]:
+		return s, ref, SeenBefore
+	}
+	now := o.cfg.Now()
+	for len(s.came) > 0 && now.Sub(s.came[0]) > rateWindow {
+		s.came = s.came[1:]
+	}
+	if o.openLocked() >= maxOpen || len(s.came) >= rateCount {
+		return s, ref, TooMany
+	}
+	s.came = append(s.came, now)
+	s.seen[ref] = true
+	return s, ref, ""
+}
+
+// expectingLocked returns the round that had the browser make its act again, when h came of that.
+func (o *Operations) expectingLocked(s *site, h browser.Held) *round {
+	if s == nil || h.Act() == nil || h.Act().Again == nil {
+		return nil
+	}
+	for _, r := range o.rounds {
+		if r.site == s && r.act() != nil && r.act() == h.Act().Again && !r.state.final() {
+			return r
+		}
+	}
+	return nil
+}
+
+func (o *Operations) openLocked() int {
+	n := 0
+	for _, r := range o.rounds {
+		if !r.state.final() && r.stopped == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (o *Operations) newRoundLocked(s *site, h browser.Held) *round {
+	r := &round{ops: o, site: s, state: Sighted, held: h, began: o.cfg.Now()}
+	var b [5]byte
+	_, _ = io.ReadFull(o.cfg.Rand, b[:]) // a short read leaves zeros: the id is a name, not a secret
+	r.id = strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
+	o.rounds = append(o.rounds, r)
+	return r
+}
+
+func (o *Operations) forget(r *round) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, other := range o.rounds {
+		if other == r {
+			o.rounds = append(o.rounds[:i:i], o.rounds[i+1:]...)
+			return
+		}
+	}
+}
+
+func (o *Operations) start(r *round) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ending {
+		return // its line is in the ledger: a later run finds it
+	}
+	o.running.Go(func() { r.run(o.life) })
+}
+
+func (o *Operations) refuse(ctx context.Context, line Sighting) {
+	o.mu.Lock()
+	o.refusals++
+	n := o.refusals
+	o.mu.Unlock()
+	switch {
+	case n > maxRefusals+1:
+		return
+	case n == maxRefusals+1:
+		line = Sighting{Why: TooMany}
+	}
+	// A refused sighting permits nothing, so a line that can't be written costs nothing but itself; it is still said.
+	if _, err := o.cfg.Ledger.Append(ctx, ledger.Entry{Kind: "sighting", Data: line}); err != nil {
+		o.notify("", Trouble{What: "a refused sighting could not be written down: " + err.Error()})
+	}
+	o.notify("", line)
+}
+
+// Settle waits until no round is open that an act of ours explains, or, with all, none at all. A round that could not
+// go on (its ledger line could not be written) is an error.
+func (o *Operations) Settle(ctx context.Context, all bool) error {
+	for {
+		o.mu.Lock()
+		var open bool
+		var stopped error
+		for _, r := range o.rounds {
+			if r.stopped != nil {
+				stopped = errors.Join(stopped, r.stopped)
+			} else if !r.state.final() && (all || r.act() != nil) {
+				open = true
+			}
+		}
+		changed := o.changed
+		o.mu.Unlock()
+		if stopped != nil {
+			return stopped
+		}
+		if !open {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for operations to settle: %w", ctx.Err())
+		}
+	}
+}
+
+// Open returns how many rounds are open.
+func (o *Operations) Open() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.openLocked()
+}
+
+// Outcomes returns the outcome of each operation that was settled, in the order they settled.
+func (o *Operations) Outcomes() []Outcome {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var outcomes []Outcome
+	for _, r := range o.rounds {
+		if r.state == Settled {
+			outcomes = append(outcomes, r.outcome)
+		}
+	}
+	return outcomes
+}
+
+// Close stops the rounds where they stand: each one's last line in the ledger says where that is. Open questions stay
+// open for a later run. It returns when nothing of it runs any more.
+func (o *Operations) Close() {
+	o.mu.Lock()
+	o.ending = true
+	o.mu.Unlock()
+	o.end()
+	o.running.Wait()
+}
+
+func (o *Operations) notify(round string, body any) {
+	o.cfg.Notify(Happening{Time: o.cfg.Now(), Round: round, Body: body})
+}
+
+func (o *Operations) changedLocked() {
+	close(o.changed)
+	o.changed = make(chan struct{})
+}

@@ -1,0 +1,219 @@
+package opsweb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/papaver-agent/papaver/browser"
+	"github.com/papaver-agent/papaver/operation"
+)
+
+const (
+	sendTries   = 5                // the same approval, at most so often …
+	sendTime    = 60 * time.Second // … and so long, beyond what the Company asks to wait
+	replayTries = 2                // an act is made again at most so often while its approval is not used up
+	lookTries   = 5                // a look-up that gets no answer
+	lookTime    = 10 * time.Minute // how long an operation may be `performing` before we stop waiting
+)
+
+// prepare makes the approval that will be sent, with all its members, so that it is the same one however often it has
+// to be sent. It does not send.
+func (r *round) prepare() (move, error) {
+	// The permission ends with the revision; it is looked at here, immediately before it is used.
+	if !r.ops.cfg.Now().Before(r.decision.ExpiresAt) {
+		return settle(Expired, "it expired between the answer and the sending"), nil
+	}
+	if r.decision.Shown.Revision != r.op.Revision || r.decision.Shown.TermsHash != r.op.Terms.Hash() {
+		return move{}, fmt.Errorf("round %s: the answer was given to other terms", r.id)
+	}
+	reference, err := operation.NewReference(r.ops.cfg.Rand)
+	if err != nil {
+		return move{}, err
+	}
+	r.approval = &operation.Approval{
+		OperationID: r.op.ID, Revision: r.op.Revision, Approver: r.decision.Approver,
+		ApprovedAt: r.decision.DecidedAt, InputType: r.decision.InputType, Reference: reference,
+	}
+	r.unsure, r.replays = false, 0
+	return move{on: evSend, body: r.sent(1)}, nil
+}
+
+func (r *round) sent(attempt int) Sent {
+	a := r.approval
+	return Sent{
+		Ref: r.reference.text, OperationID: a.OperationID, Revision: a.Revision, Approver: a.Approver,
+		ApprovedAt: a.ApprovedAt, InputType: a.InputType, Reference: a.Reference, Attempt: attempt,
+	}
+}
+
+// send posts the approval until the Company answers it (Operations v3, sections 6 and 7). Every further try is written
+// down first and is the same approval.
+func (r *round) send(ctx context.Context) (move, error) {
+	deadline := r.ops.cfg.Now().Add(sendTime)
+	pause := firstPause
+	for attempt := 1; ; attempt++ {
+		rep, err := r.reference.post(ctx, r.approval)
+		if err != nil && !errors.Is(err, errNoAnswer) {
+			return settlef(r.notSent(), "the approval could not be made: %v", err), nil
+		}
+		if err == nil && rep.Kind != operation.Busy {
+			return r.answered(rep), nil
+		}
+		if err != nil {
+			r.unsure = true
+		}
+		if attempt >= sendTries || r.ops.cfg.Now().Add(pause).After(deadline) {
+			r.ops.notify(r.id, Approval{Outcome: "unknown"})
+			return settlef(Unknown, "the Company did not say whether it has recorded the approval, after %d tries", attempt), nil
+		}
+		if err := wait(ctx, max(pause, rep.retryAfter)); err != nil {
+			return move{}, errStopped
+		}
+		deadline = deadline.Add(rep.retryAfter)
+		pause = min(2*pause, maxPause)
+		if err := r.apply(ctx, move{on: evSendAgain, body: r.sent(attempt + 1)}); err != nil {
+			return move{}, err
+		}
+	}
+}
+
+// notSent is the outcome of an approval that certainly did not leave this time.
+func (r *round) notSent() Outcome {
+	if r.unsure {
+		return Unknown
+	}
+	return Failed
+}
+
+// answered reads the Company's answer to an approval.
+func (r *round) answered(rep reply) move {
+	switch rep.Kind {
+	case operation.Recorded:
+		return move{on: evRecorded, body: Approval{Outcome: "recorded"}}
+	case operation.Declined:
+		r.ops.notify(r.id, Approval{Outcome: "declined", Reason: rep.Decline.Reason, Alternative: rep.Decline.Alternative})
+		return settle(Declined, rep.Decline.Reason)
+	case operation.Known:
+		if rep.OperationID != r.op.ID {
+			return settle(Unknown, "the Company answered the approval with the state of another operation")
+		}
+		return move{on: evKnown, body: LookedUp{Status: string(rep.State)}}
+	case operation.Returned:
+		return r.newTerms(rep)
+	case operation.InvalidReference:
+		if r.unsure {
+			// An earlier try may have been recorded: ask, don't guess.
+			return move{on: evKnown, body: LookedUp{Status: "not known"}}
+		}
+		if !r.ops.cfg.Now().Before(r.op.ExpiresAt) {
+			return settle(Expired, "the Company no longer accepts the reference: the revision has expired")
+		}
+		return settle(Failed, "the Company no longer accepts the reference; the approval was not recorded")
+	default:
+		r.ops.notify(r.id, Approval{Outcome: "unknown"})
+		return settlef(Unknown, "the operations endpoint answered the approval with %s (status %d)", rep.Kind, rep.Status)
+	}
+}
+
+// newTerms takes the operation that came in answer to an approval: the approval was not recorded, and the new terms
+// need an answer of their own.
+func (r *round) newTerms(rep reply) move {
+	switch {
+	case rep.broken != nil:
+		return settlef(r.notSent(), "the Company answered the approval with an operation that can't be read: %v", rep.broken)
+	case rep.Operation.ID == r.op.ID && rep.Operation.Revision == r.op.Revision:
+		return settle(r.notSent(), "the Company answered the approval with the very revision it approves; it is not sent again")
+	case rep.Operation.ID != r.op.ID:
+		return settle(r.notSent(), "the Company answered the approval with another operation")
+	}
+	r.ops.notify(r.id, Approval{Outcome: "new_terms"})
+	r.ops.mu.Lock()
+	defer r.ops.mu.Unlock()
+	m := r.fetchedLocked(rep.Operation)
+	m.on = evNewTerms
+	return m
+}
+
+// replay has the browser make the act again. That it does is written down before, by the way it is done in: from then
+// on no other process may do it.
+func (r *round) replay(ctx context.Context) (move, error) {
+	if r.act() == nil {
+		return move{on: evCannotReplay, body: Note{Why: "no act of ours caused it, so there is none to make again"}}, nil
+	}
+	r.takeSuccessor() // what came before the replay is no answer to it
+	r.replays++
+	_, err := r.site.page.Again(ctx, r.act(), r.held, func(how browser.How) error {
+		return r.apply(ctx, move{on: evReplay, body: Replay{How: how}})
+	})
+	switch {
+	case r.state == Recorded && errors.Is(err, browser.ErrCannotRepeat):
+		return move{on: evCannotReplay, body: Note{Why: err.Error()}}, nil
+	case r.state == Recorded:
+		return move{}, err // the line could not be written, or the browser is gone before anything was done
+	}
+	why := ""
+	if err != nil {
+		why = err.Error() // the request may have left all the same: the look-up tells
+	}
+	return move{on: evReplayed, body: Note{Why: why}}, nil
+}
+
+// lookUp asks the Company what became of the approved operation, with the approved reference, and only then looks at a
+// new one (Operations v3, sections 6 and 7).
+func (r *round) lookUp(ctx context.Context) (move, error) {
+	until := r.ops.cfg.Now().Add(lookTime)
+	pause := firstPause
+	for {
+		rep, err := r.tryLookUp(ctx, r.reference, lookTries)
+		switch {
+		case ctx.Err() != nil:
+			return move{}, errStopped
+		case err != nil:
+			return settlef(Unknown, "the Company could not be asked what became of it: %v", err), nil
+		case rep.Kind != operation.Known || rep.broken != nil:
+			return settlef(Unknown, "the Company no longer says what became of it (it answered %s)", rep.Kind), nil
+		case rep.OperationID != r.op.ID:
+			return settle(Unknown, "the Company answered with the state of another operation"), nil
+		}
+		r.ops.notify(r.id, LookedUp{Status: string(rep.State)})
+		switch rep.State {
+		case operation.Performed:
+			return settle(Performed, ""), nil
+		case operation.Approved:
+			return r.stillApproved(ctx)
+		}
+		if r.ops.cfg.Now().After(until) {
+			return settle(Unknown, "the Company is still performing it"), nil
+		}
+		if err := wait(ctx, pause); err != nil {
+			return move{}, errStopped
+		}
+		pause = min(2*pause, maxPause)
+	}
+}
+
+// stillApproved goes on when the approval is recorded and not used up.
+func (r *round) stillApproved(ctx context.Context) (move, error) {
+	next := r.takeSuccessor()
+	if next != nil {
+		rep, err := r.tryLookUp(ctx, next.reference, lookTries)
+		switch {
+		case ctx.Err() != nil:
+			return move{}, errStopped
+		case err != nil || rep.Kind != operation.Returned || rep.broken != nil:
+			return settle(Unknown, "the browser's request no longer matches the approval, and the Company does not say what it asks for now"), nil
+		case rep.Operation.ID != r.op.ID:
+			return settle(Unknown, "the browser's request no longer matches the approval, which stays recorded until "+r.op.ExpiresAtSent), nil
+		case rep.Operation.Revision != r.op.Revision:
+			r.reference, r.held = next.reference, next.held
+			return r.newTerms(rep), nil
+		}
+		r.held = next.held // the page in the tab is the one that got the new reference
+	}
+	if r.replays >= replayTries || r.act() == nil {
+		return settle(Unknown, "it is approved and not performed, and the act could not be made again; the approval ends at "+r.op.ExpiresAtSent), nil
+	}
+	return move{on: evStillApproved}, nil
+}

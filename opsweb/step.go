@@ -1,0 +1,197 @@
+package opsweb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/papaver-agent/papaver/approval"
+	"github.com/papaver-agent/papaver/browser"
+	"github.com/papaver-agent/papaver/ledger"
+	"github.com/papaver-agent/papaver/operation"
+)
+
+// round is one operation on its way. One goroutine moves it on, with run; what others read is guarded by ops.mu.
+type round struct {
+	ops   *Operations
+	site  *site
+	id    string
+	began time.Time
+
+	// Guarded by ops.mu.
+	state   State
+	outcome Outcome
+	stopped error // the round could not go on; its state in the ledger stands
+
+	// Of the goroutine that moves the round on.
+	reference Reference    // the one to look up: of the approved revision, once there is one
+	held      browser.Held // the refusal that is to be made again
+	op        operation.Operation
+	previous  *operation.Operation // the revision before op
+	question  approval.Request
+	decision  approval.Decision
+	approval  *operation.Approval
+	unsure    bool // an approval was sent and what became of it is not known
+	replays   int
+
+	mu   sync.Mutex
+	next *successor // the last reference that came in answer to a replay
+}
+
+// successor is a reference that came when the browser made a round's act again.
+type successor struct {
+	reference Reference
+	held      browser.Held
+}
+
+func (r *round) succeeds(s successor) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.next = &s
+}
+
+func (r *round) takeSuccessor() *successor {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.next
+	r.next = nil
+	return s
+}
+
+// act is the act of ours that explains the round; nil when none does. For a replay it is the act that was made again.
+func (r *round) act() *browser.Made {
+	a := r.held.Act()
+	for a != nil && a.Again != nil {
+		a = a.Again
+	}
+	return a
+}
+
+// move is what a state's work came to: the event, the body of its line, and what the round ends as.
+type move struct {
+	on      Event
+	body    any
+	outcome Outcome
+	written bool // the line is on disk already
+}
+
+func settle(outcome Outcome, why string) move {
+	return move{on: evSettle, outcome: outcome, body: SettledAs{Outcome: outcome, Why: why}}
+}
+
+func settlef(outcome Outcome, format string, args ...any) move {
+	return settle(outcome, fmt.Sprintf(format, args...))
+}
+
+// run moves the round on until it is final, cannot be written down, or ctx ends. In the last two cases the ledger says
+// where it stands.
+func (r *round) run(ctx context.Context) {
+	for !r.state.final() {
+		m, err := r.work(ctx)
+		if err == nil {
+			err = r.apply(ctx, m)
+		}
+		if err != nil {
+			r.stop(ctx, err)
+			return
+		}
+	}
+}
+
+// work does what the present state permits.
+func (r *round) work(ctx context.Context) (move, error) {
+	switch r.state {
+	case Sighted:
+		return r.fetch(ctx)
+	case Resighted:
+		return r.sightAgain(ctx)
+	case Fetched:
+		return r.openQuestion()
+	case Asking:
+		return r.ask(ctx)
+	case Answered:
+		return r.prepare()
+	case Sending:
+		return r.send(ctx)
+	case Recorded, Replaying:
+		return r.replay(ctx)
+	case Looking:
+		return r.lookUp(ctx)
+	default:
+		return move{}, fmt.Errorf("round %s: no work for state %s", r.id, r.state)
+	}
+}
+
+// apply writes the line of an event and puts the round in its new state. Nothing that the new state permits happens
+// before. The line is written even when ctx has ended: what happened, happened.
+func (r *round) apply(ctx context.Context, m move) error {
+	a, ok := next(r.state, m.on)
+	if !ok {
+		return fmt.Errorf("round %s: event %s has no place in state %s", r.id, m.on, r.state)
+	}
+	if m.body == nil {
+		m.body = Note{}
+	}
+	if !m.written {
+		if _, err := r.ops.cfg.Ledger.Append(context.WithoutCancel(ctx), ledger.Entry{Kind: a.line, Round: r.id, Data: m.body}); err != nil {
+			return fmt.Errorf("round %s: %s was not written down: %w", r.id, a.line, err)
+		}
+	}
+	r.ops.mu.Lock()
+	r.state = a.to
+	if m.outcome != "" {
+		r.outcome = m.outcome
+	}
+	r.ops.mu.Unlock()
+	// The news goes out before Settle can return because of it.
+	r.ops.notify(r.id, m.body)
+	r.ops.mu.Lock()
+	r.ops.changedLocked()
+	r.ops.mu.Unlock()
+	return nil
+}
+
+// stop ends the work on a round that is not settled.
+func (r *round) stop(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		r.ops.notify(r.id, Trouble{What: err.Error()})
+	}
+	r.ops.mu.Lock()
+	defer r.ops.mu.Unlock()
+	r.stopped = err
+	r.ops.changedLocked()
+}
+
+// wait waits d of the round's time; an error is ctx's.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// recordDecision is the desk's record function: the line of an answer. An expiry has no line of its own, the round
+// settles on it.
+func (o *Operations) recordDecision(ctx context.Context, req approval.Request, d approval.Decision) error {
+	if d.State == approval.Expired {
+		return nil
+	}
+	body := Answer{
+		Request: req.ID, Approver: d.Approver, Approved: d.State == approval.Approved, State: d.State,
+		Shown: d.Shown, InputType: d.InputType, DecidedAt: d.DecidedAt,
+	}
+	if _, err := o.cfg.Ledger.Append(ctx, ledger.Entry{Kind: "answer", Round: req.Question.Round, Data: body}); err != nil {
+		return err
+	}
+	o.notify(req.Question.Round, body)
+	return nil
+}
+
+// errStopped is returned by work when the round's own waits were ended.
+var errStopped = errors.New("the run is ending")
