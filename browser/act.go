@@ -18,6 +18,7 @@ const (
 	Click    Kind = "click"
 	Change   Kind = "change"
 	Wait     Kind = "waitForElement"
+	Viewport Kind = "setViewport"
 )
 
 const (
@@ -35,6 +36,8 @@ type Act struct {
 	Value     secret.Text   // Change: the new value. What is typed can be private, so it is never printed.
 	Private   bool          // Change: the value is a secret, which is kept out of what the act gave
 	Timeout   time.Duration // how long to look for the element; 10 s when 0
+	// Width and Height are of the page's view, in CSS pixels: Viewport.
+	Width, Height int
 }
 
 // Control is what identifies the element an act was done to.
@@ -64,16 +67,16 @@ type Made struct {
 var ErrNotFound = errors.New("the element was not found")
 
 // Do makes an act, waits until the requests it caused are answered (at most 5 s), and returns what was made. The
-// record is returned beside an error too when the act had begun: its requests may have left.
+// record is returned beside an error when the act had begun: its requests may have left.
 func (c *Context) Do(ctx context.Context, act Act) (*Made, error) {
 	c.acting.Lock()
 	defer c.acting.Unlock()
 	m := &Made{Act: act}
 	begun, err := c.do(ctx, m)
-	if !begun {
+	if !begun && err != nil {
 		return nil, c.browser.gone(err)
 	}
-	if err == nil {
+	if begun && err == nil {
 		c.settle(ctx, quietLimit)
 	}
 	return m, c.browser.gone(err)
@@ -119,11 +122,16 @@ func (c *Context) do(ctx context.Context, m *Made) (begun bool, err error) {
 		if _, err := c.find(ctx, m); err != nil {
 			return false, err
 		}
+		if m.Act.Private {
+			c.private = append(c.private, m.Act.Value)
+		}
 		c.begin(m)
 		return true, c.change(ctx, m.Act)
 	case Wait:
 		_, err := c.find(ctx, m)
 		return false, err
+	case Viewport:
+		return false, c.tab.tab.SetViewport(ctx, m.Act.Width, m.Act.Height)
 	default:
 		return false, fmt.Errorf("act %q is not known", m.Act.Kind)
 	}

@@ -31,6 +31,8 @@ type Context struct {
 	acting sync.Mutex // held by whoever acts in the tab
 	tab    *tabState
 
+	private []secret.Text // values that were entered as secrets; guarded by acting
+
 	mu      sync.Mutex
 	present *Made // the last act
 	began   time.Time
@@ -65,6 +67,19 @@ func (c *Context) openTab(ctx context.Context) error {
 	b.mu.Unlock()
 	c.tab = state
 	return nil
+}
+
+// freshTab puts a new, blank tab in the place of the one we act in: no script of an earlier page can reach into it.
+func (c *Context) freshTab(ctx context.Context) error {
+	old := c.tab
+	if err := c.openTab(ctx); err != nil {
+		return err
+	}
+	b := c.browser
+	b.mu.Lock()
+	delete(b.tabs, old.tab.ID())
+	b.mu.Unlock()
+	return b.gone(old.tab.Close(ctx))
 }
 
 // ID names the context.
@@ -107,6 +122,11 @@ func (c *Context) SubmitForm(ctx context.Context, action string, fields []Field)
 	defer c.acting.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, submitTimeout)
 	defer cancel()
+	if c.tab.used() {
+		if err := c.freshTab(ctx); err != nil {
+			return Landing{}, err
+		}
+	}
 	c.tab.expect(action)
 	defer c.tab.submitted()
 	if err := c.tab.tab.SetDocument(ctx, formDocument(action, fields)); err != nil {

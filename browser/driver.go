@@ -72,6 +72,7 @@ type Target struct {
 // Tab is a page of a browser context. A driver answers dialogs by itself: a beforeunload question is accepted, every
 // other one dismissed. Its methods need not be safe for concurrent use, but for Frames, Activity and Document.
 type Tab interface {
+	// ID is the tab's, and its main frame's.
 	ID() TargetID
 	// Frames lists the frames of the tab that live in the tab's own process, the main frame included.
 	Frames(ctx context.Context) ([]TargetID, error)
@@ -87,6 +88,9 @@ type Tab interface {
 	Click(ctx context.Context, x, y float64, count int) error
 	// Type enters text where the focus is.
 	Type(ctx context.Context, text string) error
+	// SetViewport sets the size of the page's view, in CSS pixels.
+	SetViewport(ctx context.Context, width, height int) error
+	Close(ctx context.Context) error
 	// Activity returns how many requests and navigations of the tab are under way, and a channel that is closed when
 	// that changes.
 	Activity() (n int, changed <-chan struct{})

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"time"
+
+	"github.com/papaver-agent/papaver/internal/secret"
 )
 
 //go:embed find.js
@@ -33,6 +36,11 @@ func (c *Context) find(ctx context.Context, m *Made) (seen, error) {
 	s, err := c.look(ctx, m.Act.Selectors, purpose)
 	if err != nil {
 		return seen{}, err
+	}
+	for name, value := range s.Form {
+		if slices.ContainsFunc(c.private, func(p secret.Text) bool { return p.Reveal() == value }) {
+			delete(s.Form, name)
+		}
 	}
 	m.Page, m.Control, m.Form, m.document = s.Page, s.Control, s.Form, c.tab.tab.Document()
 	if m.Act.Kind == Click {

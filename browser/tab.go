@@ -93,6 +93,13 @@ func redirects(p Paused) bool {
 	}
 }
 
+// used reports whether a document was ever loaded in the tab.
+func (t *tabState) used() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.document.ID != ""
+}
+
 // lastDocument is the last response to a navigation of the main frame.
 func (t *tabState) lastDocument() Paused {
 	t.mu.Lock()

@@ -1,7 +1,11 @@
 package opsweb
 
 import (
+	"fmt"
 	"net/url"
+	"strings"
+
+	"github.com/papaver-agent/papaver/operation"
 )
 
 // place is a page's address as people say it: host and path. What follows a question mark can hold anything.
@@ -13,7 +17,55 @@ func place(address string) string {
 	return u.Host + u.EscapedPath()
 }
 
-// differences are the lines, each beginning "Differs:", that the User is to see beside the terms.
+// differences are the lines, each beginning "Differs:", that the User is to see beside the terms: what the terms and
+// the summary say against each other and against the act, what changed since the revision before, and a reference that
+// came from somewhere else than the Company.
 func (r *round) differences() []string {
-	return nil
+	lines := operation.Differences(r.op, r.facts())
+	if r.previous != nil {
+		for _, c := range operation.Changes(r.previous.Terms, r.op.Terms) {
+			lines = append(lines, fmt.Sprintf("Differs: %s was %s, is now %s", strings.Join(c.Path, "."), side(c.Old, c.OldKind), side(c.New, c.NewKind)))
+		}
+		if r.previous.ExpiresAtSent != r.op.ExpiresAtSent {
+			lines = append(lines, fmt.Sprintf("Differs: the deadline was %s, is now %s", r.previous.ExpiresAtSent, r.op.ExpiresAtSent))
+		}
+	}
+	if host := hostOf(r.held.URL()); host != r.site.company.Domain && !strings.HasSuffix(host, "."+r.site.company.Domain) {
+		lines = append(lines, fmt.Sprintf("Differs: the reference came from %s, not from the Company's domain", host))
+	}
+	return lines
+}
+
+func side(value string, kind operation.Kind) string {
+	if kind == operation.Absent {
+		return "not there"
+	}
+	return fmt.Sprintf("%q", value)
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// facts is what our act gave, for the comparison. What was typed as a secret is in none of it.
+func (r *round) facts() operation.ActFacts {
+	a := r.act()
+	if a == nil {
+		return operation.ActFacts{None: true}
+	}
+	facts := operation.ActFacts{Label: a.Control.Name, Values: a.Form}
+	for _, path := range a.Act.Selectors {
+		facts.Words = append(facts.Words, path...)
+	}
+	if u, err := url.Parse(a.Page); err == nil {
+		facts.Words = append(facts.Words, u.Path)
+	}
+	if u, err := url.Parse(a.Act.URL); err == nil {
+		facts.Words = append(facts.Words, u.Path)
+	}
+	return facts
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -221,6 +222,18 @@ func (t *tab) Click(ctx context.Context, x, y float64, count int) error {
 
 func (t *tab) Type(ctx context.Context, text string) error {
 	_, err := cdp.Call(ctx, t.target, input.InsertText, input.InsertTextParams{Text: text})
+	return t.wrap(err)
+}
+
+func (t *tab) SetViewport(ctx context.Context, width, height int) error {
+	_, err := cdp.Call(ctx, t.target, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: int64(width), Height: int64(height),
+	})
+	return t.wrap(err)
+}
+
+func (t *tab) Close(ctx context.Context) error {
+	_, err := cdp.Call(ctx, t.target, page.Close, cdp.Empty{})
 	return t.wrap(err)
 }
 

@@ -1,0 +1,231 @@
+// Package agent ties the rest together: an agent opens a home, finds a Company, starts a Chromium, joins it to a Session,
+// makes acts in it, and takes each operation it meets through the User's answer to its outcome.
+//
+//	a, err := agent.Start(ctx, agent.Config{Home: dir, Title: "exchange the jacket", Driver: chromedpdriver.Driver{}})
+//	defer a.Close(ctx)
+//	v, err := a.Visit(ctx, "https://company.example")
+//	result, err := v.Do(ctx, agent.Step{Act: browser.Act{Kind: browser.Navigate, URL: "https://company.example/"}})
+//
+// No method approves anything. Questions wait at the agent's socket in the home for a terminal UI (package tui), and
+// only a key press there answers them.
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/papaver-agent/papaver/attach"
+	"github.com/papaver-agent/papaver/browser"
+	"github.com/papaver-agent/papaver/internal/home"
+	"github.com/papaver-agent/papaver/internal/reach"
+	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/ledger"
+	"github.com/papaver-agent/papaver/opsweb"
+	"github.com/papaver-agent/papaver/profile"
+)
+
+// requestTimeout bounds one request of ours, its answer included.
+const requestTimeout = 30 * time.Second
+
+// Config says how an agent runs. Home and Driver are required.
+type Config struct {
+	Home   string // the folder of `--home`
+	Driver browser.Driver
+	// ConnectTo and CACerts are how named hosts are reached, as --connect-to and --cacert spell it.
+	ConnectTo []string
+	CACerts   []string
+	Chromium  string // path; empty: looked for
+	NoSandbox bool
+	Headful   bool
+
+	Title string   // of the task, for the terminals that watch it
+	Steps []string // the labels of its steps, in order; may be empty
+
+	// Events is told what happens, in order. It must not block, and it must not call the agent.
+	Events func(Event)
+	Logger *slog.Logger
+	Now    func() time.Time
+	Rand   io.Reader
+}
+
+// Agent is one run: one task, with a socket in the home that terminals attach to. Safe for concurrent use.
+type Agent struct {
+	cfg      Config
+	home     home.Home
+	reach    *reach.Reach
+	client   *http.Client
+	profile  profile.Profile
+	id       string
+	ledger   *ledger.Ledger
+	ops      *opsweb.Operations
+	progress *progress
+	server   *attach.Server
+
+	// life is the run's own: it ends with Close, or with the cause when Chromium ends under it.
+	life    context.Context
+	end     context.CancelCauseFunc
+	running sync.WaitGroup
+
+	events sync.Mutex // held while an event is given out, so that they are in order
+
+	mu      sync.Mutex
+	browser *browser.Browser
+	closed  bool
+}
+
+// Start opens the home and begins a run in it: its ledger lines, its socket. It starts no Chromium yet and asks nobody
+// anything. The caller closes the agent.
+func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
+	if cfg.Home == "" || cfg.Driver == nil {
+		return nil, errors.New("agent: home and driver are required")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Rand == nil {
+		cfg.Rand = rand.Reader
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Events == nil {
+		cfg.Events = func(Event) {}
+	}
+	a := &Agent{cfg: cfg, profile: profile.V1()}
+	a.life, a.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer func() {
+		if err != nil {
+			a.end(err)
+			a.release()
+		}
+	}()
+	if a.reach, err = reach.New(reach.Config{ConnectTo: cfg.ConnectTo, CACerts: cfg.CACerts}); err != nil {
+		return nil, err
+	}
+	a.client = a.reach.Client(requestTimeout)
+	if a.home, err = home.Open(cfg.Home); err != nil {
+		return nil, err
+	}
+	var b [5]byte
+	if _, err := io.ReadFull(cfg.Rand, b[:]); err != nil {
+		return nil, fmt.Errorf("a name for the run: %w", err)
+	}
+	a.id = strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
+	if a.ledger, err = ledger.Open(ctx, ledger.Config{Dir: a.home.Ledger(), Owner: a.id, Now: cfg.Now}); err != nil {
+		return nil, ledgerTrouble(err)
+	}
+	for _, notice := range a.ledger.Notices() {
+		cfg.Logger.Warn("ledger", "notice", notice)
+	}
+	a.ops, err = opsweb.New(ctx, opsweb.Config{Ledger: a.ledger, Client: a.client, Notify: a.happened, Now: cfg.Now, Rand: cfg.Rand})
+	if err != nil {
+		return nil, err
+	}
+	a.progress = newProgress(a.ops.Desk(), a.id, cfg.Title, cfg.Steps, cfg.Now)
+	a.running.Go(func() { a.progress.follow(a.life) })
+	if a.server, err = attach.Serve(ctx, a.home.Run(), a.id, a.progress); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// ID names the run: its ledger lines have it as their owner, and its socket is called so.
+func (a *Agent) ID() string { return a.id }
+
+// RunDir is the folder of the home's sockets, for [attach.Watch].
+func (a *Agent) RunDir() string { return a.home.Run() }
+
+// Waiting returns how many questions are open.
+func (a *Agent) Waiting() int {
+	open, _ := a.ops.Desk().Pending()
+	return len(open)
+}
+
+// Outcomes returns the outcome of each operation of the run that was settled.
+func (a *Agent) Outcomes() []opsweb.Outcome { return a.ops.Outcomes() }
+
+// Finish tells the watching terminals and the events how the run ended, in one word of the command line's and with the
+// error that ended it, if one did. It is the last event.
+func (a *Agent) Finish(outcome string, err error) {
+	var t *trouble.Error
+	if err != nil {
+		t = trouble.Of(err)
+		a.emit(failedEvent(a.cfg.Now(), t))
+	}
+	a.progress.finish(outcome, outcome, t)
+	a.emit(Event{Time: a.cfg.Now(), Name: "finished", Body: Finished{Outcome: outcome}})
+}
+
+// Note puts a line about the run's end before the watching terminals, such as the bundled site's own count.
+func (a *Agent) Note(line string) {
+	a.progress.update(func(t *attach.Task) { t.Performed = line })
+}
+
+// Close ends the run: rounds stop where the ledger says, the Chromium is ended and its profile removed, the socket and
+// the ledger are closed. It returns when nothing of it is left.
+func (a *Agent) Close(ctx context.Context) error {
+	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		return nil
+	}
+	a.closed = true
+	b := a.browser
+	a.mu.Unlock()
+
+	a.ops.Close()
+	a.end(context.Canceled)
+	var err error
+	if b != nil {
+		err = b.Close(ctx)
+	}
+	a.running.Wait()
+	return errors.Join(err, a.release())
+}
+
+// release gives back what Start took.
+func (a *Agent) release() error {
+	if a.server != nil {
+		a.server.Close()
+	}
+	if a.ops != nil {
+		a.ops.Close()
+	}
+	a.running.Wait()
+	if a.client != nil {
+		a.client.CloseIdleConnections()
+	}
+	if a.ledger != nil {
+		return a.ledger.Close()
+	}
+	return nil
+}
+
+func (a *Agent) happened(h opsweb.Happening) {
+	a.progress.happened(h)
+	if e, ok := eventOf(h); ok {
+		a.emit(e)
+	}
+}
+
+func (a *Agent) emit(e Event) {
+	a.events.Lock()
+	defer a.events.Unlock()
+	a.cfg.Events(e)
+}
+
+// within returns ctx that also ends when the run does; its cause then says why.
+func (a *Agent) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(a.life, func() { cancel(context.Cause(a.life)) })
+	return ctx, func() { stop(); cancel(nil) }
+}

@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"github.com/papaver-agent/papaver/browser"
+	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/join"
+	"github.com/papaver-agent/papaver/ledger"
+	"github.com/papaver-agent/papaver/session"
+)
+
+// This file turns errors into what a person needs: what happened, what was and was not done, what to do next.
+
+func discoveryTrouble(a company.Address, err error) error {
+	t := &trouble.Error{Err: err, Done: "nothing", Undone: "no browser was started and no page was opened"}
+	switch {
+	case errors.Is(err, company.ErrUnreachable):
+		t.What = a.Domain() + " could not be reached"
+		t.Next = "check the address and the network; a Company without a public name needs --connect-to and --cacert"
+	case errors.Is(err, company.ErrDisagree):
+		t.What = "what " + a.Domain() + " publishes does not agree"
+		t.Next = "only the Company can mend this; tell it the rule above"
+	case errors.Is(err, company.ErrVersion):
+		t.What = a.Domain() + " speaks another version of the protocol"
+		t.Next = "only protocol 1.0 is spoken so far"
+	default:
+		t.What = "what " + a.Domain() + " publishes can't be read"
+		t.Next = "only the Company can mend this; tell it the rule above"
+	}
+	return t
+}
+
+func identityTrouble(err error) error {
+	t := &trouble.Error{Err: err, Done: "what the Company publishes was read", Undone: "no browser was started and no Session was named"}
+	t.What = "the agent's identity can't be used"
+	t.Next = "run papaver doctor"
+	if errors.Is(err, session.ErrNoIdentity) {
+		t.What = "this home has no identity to join a Session with"
+		t.Next = "run papaver identity init --client-id URL --name NAME"
+		t.Err = nil
+	}
+	return t
+}
+
+func browserTrouble(err error, done, undone string) error {
+	t := &trouble.Error{What: "the browser could not be used", Err: err, Done: done, Undone: undone, Next: "run papaver doctor"}
+	switch {
+	case errors.Is(err, browser.ErrNoChromium):
+		t.What = "there is no Chromium to start"
+		t.Next = "install it: apt-get install chromium (as root)"
+		t.Err = nil
+	case errors.Is(err, browser.ErrSandboxAsRoot):
+		t.What = "as root Chromium does not start with its sandbox on"
+		t.Next = "run papaver as an ordinary user, or give --sandbox=false"
+		t.Err = nil
+	case errors.Is(err, browser.ErrGone):
+		t.What = "Chromium ended"
+		t.Next = "try again; when it ends again, run papaver doctor"
+	}
+	return t
+}
+
+func joinTrouble(c *company.Company, err error) error {
+	t := &trouble.Error{Err: err, Done: "the browser sent one assertion to the join endpoint", Undone: "the browser is not joined; no page was used and no operation begun"}
+	switch {
+	case errors.Is(err, join.ErrRefused):
+		t.What = c.Domain + " refused to join the browser to a Session"
+		t.Next = "check that the Company knows this agent: papaver identity show says what must be published at the client id; a wrong clock is another cause"
+	case errors.Is(err, join.ErrReposts):
+		t.What = c.Domain + "'s join endpoint would have sent the assertion to another place; that was broken off"
+		t.Next = "only the Company can mend this"
+	case errors.Is(err, join.ErrUnclear):
+		t.What = "it is not clear whether " + c.Domain + " joined the browser"
+		t.Done = "the browser sent two assertions to the join endpoint"
+		t.Next = "try again later"
+	default:
+		return browserTrouble(err, t.Done, t.Undone)
+	}
+	return t
+}
+
+func ledgerTrouble(err error) error {
+	t := &trouble.Error{What: "the ledger can't be used", Err: err, Done: "nothing", Undone: "no browser was started and no page was opened", Next: "run papaver doctor"}
+	if errors.Is(err, ledger.ErrDamaged) {
+		t.What = "the ledger is damaged"
+		t.Next = "keep the file as it is, run papaver ledger verify, and put a good copy back; nothing is done without a ledger"
+	}
+	return t
+}
+
+func runTrouble(ctx context.Context, err error) error {
+	err = cause(ctx, err)
+	t := &trouble.Error{What: "an operation could not go on", Err: err, Done: "all steps", Undone: "what the ledger does not show", Next: "run papaver ledger list"}
+	if errors.Is(err, browser.ErrGone) {
+		t.What = "Chromium ended while an operation was open"
+	}
+	if errors.Is(err, ledger.ErrBroken) {
+		t.What = "the ledger takes no more lines, so the operation was stopped"
+		t.Next = "check the disk, then run papaver ledger verify"
+	}
+	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
+		t.What = "the run was interrupted"
+		t.Next = "open questions stay open; run papaver ledger list"
+	}
+	return t
+}

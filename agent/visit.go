@@ -1,0 +1,211 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/papaver-agent/papaver/browser"
+	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/join"
+	"github.com/papaver-agent/papaver/opsweb"
+	"github.com/papaver-agent/papaver/session"
+)
+
+// Visit is a browser context at one Company: joined to a Session there or, where the site offers none, an ordinary
+// signed-out visitor's. Its methods run one after another.
+type Visit struct {
+	agent   *Agent
+	context *browser.Context
+	company *company.Company // nil at an ordinary site
+	session *session.Session
+}
+
+// Step is one thing to do: an act, and its number in the task for those who watch.
+type Step struct {
+	Number int // 0-based
+	Act    browser.Act
+}
+
+// Result is what became of a step.
+type Result struct {
+	Made *browser.Made // nil for a step that is no act in the page
+	// Outcomes are those of the operations that the step caused, in the order they settled.
+	Outcomes []opsweb.Outcome
+}
+
+// Visit finds out what the site at address publishes, starts the Chromium, and joins it to a Session that the agent
+// names itself, signed out. A site that publishes nothing, or no join, is visited as an ordinary one. A Company whose
+// documents cannot be read, or do not agree, is an error before the Chromium starts.
+func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
+	ctx, cancel := a.within(ctx)
+	defer cancel()
+	where, err := company.ParseAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	v := &Visit{agent: a}
+	a.progress.visiting(where.Domain(), "")
+	a.progress.doing("reading what " + where.Domain() + " publishes")
+	v.company, err = company.Discover(ctx, a.client, where, a.profile)
+	why := ""
+	switch {
+	case errors.Is(err, company.ErrNothingPublished):
+		why = "it publishes no poppy.json"
+	case err != nil:
+		return nil, discoveryTrouble(where, err)
+	case !v.company.Joinable():
+		why = "it lists no join endpoint"
+	}
+	if why == "" {
+		a.progress.visiting(v.company.Domain, v.company.Name)
+		if v.session, err = a.newSession(ctx, v.company); err != nil {
+			return nil, err
+		}
+	}
+	if err := a.startBrowser(ctx); err != nil {
+		return nil, err
+	}
+	if v.context, err = a.browser.NewContext(ctx); err != nil {
+		return nil, browserTrouble(err, "the browser was started", "no page was opened")
+	}
+	if why != "" {
+		a.emit(Event{Time: a.cfg.Now(), Name: "visiting", Body: Visiting{Company: where.Domain(), Why: why}})
+		return v, nil
+	}
+	a.progress.doing("joining a Session at " + v.company.Domain)
+	// The context is registered first: what the joined landing page asks for is judged like everything after it.
+	a.ops.Joined(v.context, v.company, v.session, a.profile)
+	if _, err := join.Join(ctx, v.context, v.company, v.session, a.profile); err != nil {
+		return nil, joinTrouble(v.company, err)
+	}
+	a.emit(Event{Time: a.cfg.Now(), Name: "joined", Body: Joined{Company: v.company.Domain, Sid: v.session.ID()}})
+	return v, nil
+}
+
+// newSession names a Session at c for this home's agent and User.
+func (a *Agent) newSession(ctx context.Context, c *company.Company) (*session.Session, error) {
+	identity, err := session.Load(a.home.Identity())
+	if err != nil {
+		return nil, identityTrouble(err)
+	}
+	unlock, err := a.home.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	user, err := session.UserID(a.home.Identity(), c.Issuer, a.profile, a.cfg.Rand)
+	if err != nil {
+		return nil, err
+	}
+	return session.New(session.Config{
+		Profile: a.profile, Identity: identity, Issuer: c.Issuer, UserID: user, Now: a.cfg.Now, Rand: a.cfg.Rand,
+	})
+}
+
+// startBrowser starts the run's one Chromium, whose end ends the run.
+func (a *Agent) startBrowser(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return errors.New("the agent is closed")
+	}
+	if a.browser != nil {
+		return nil
+	}
+	a.progress.doing("starting Chromium")
+	how := a.reach.Chromium(ctx)
+	for _, notice := range how.Notices {
+		a.cfg.Logger.Warn("a named host is not trusted", "why", notice)
+	}
+	b, err := browser.Start(ctx, browser.Config{
+		Driver: a.cfg.Driver, Bin: a.cfg.Chromium, NoSandbox: a.cfg.NoSandbox, Headful: a.cfg.Headful,
+		HostResolverRules: how.HostResolverRules, LeafKeys: how.LeafKeys,
+		Watch: opsweb.Header, OnHeld: a.ops.Held, Now: a.cfg.Now,
+	})
+	if err != nil {
+		return browserTrouble(err, "what the site publishes was read", "no page was opened")
+	}
+	a.browser = b
+	a.running.Go(func() {
+		select {
+		case <-b.Gone():
+			a.end(browser.ErrGone)
+		case <-a.life.Done():
+		}
+	})
+	return nil
+}
+
+// Do makes one step and waits until the operations it caused are settled. The wait has no deadline of its own: each
+// question ends with its operation's. An error says what was and what was not done; an operation that was refused or
+// declined is no error but an outcome.
+func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
+	a := v.agent
+	ctx, cancel := a.within(ctx)
+	defer cancel()
+	before := len(a.ops.Outcomes())
+	a.progress.step(s.Number, "doing")
+	a.emit(Event{Time: a.cfg.Now(), Name: "act", Body: Acted{Step: s.Number, Type: string(s.Act.Kind)}})
+	made, err := v.context.Do(ctx, s.Act)
+	if err == nil {
+		err = a.ops.Settle(ctx, false)
+	}
+	if err != nil {
+		a.progress.step(s.Number, "failed")
+		return Result{Made: made}, stepTrouble(ctx, s, made != nil, err)
+	}
+	a.progress.step(s.Number, "done")
+	return Result{Made: made, Outcomes: a.ops.Outcomes()[before:]}, nil
+}
+
+// Settle waits until the last step's requests are answered, at most 5 s, and no operation is open any more, those that
+// no act of ours explains included.
+func (v *Visit) Settle(ctx context.Context) error {
+	ctx, cancel := v.agent.within(ctx)
+	defer cancel()
+	v.context.Quiet(ctx)
+	if err := v.agent.ops.Settle(ctx, true); err != nil {
+		return runTrouble(ctx, err)
+	}
+	return nil
+}
+
+// Text is the visible text of the page: page content, not sanitised.
+func (v *Visit) Text(ctx context.Context) (string, error) {
+	ctx, cancel := v.agent.within(ctx)
+	defer cancel()
+	return v.context.Text(ctx)
+}
+
+func (p *progress) visiting(domain, name string) {
+	p.mu.Lock()
+	p.task.Company.Domain, p.task.Company.Name = domain, name
+	p.mu.Unlock()
+}
+
+// cause is what ended ctx, or err when nothing did.
+func cause(ctx context.Context, err error) error {
+	if c := context.Cause(ctx); c != nil && !errors.Is(err, c) {
+		return fmt.Errorf("%w: %w", c, err)
+	}
+	return err
+}
+
+func stepTrouble(ctx context.Context, s Step, begun bool, err error) error {
+	t := &trouble.Error{Err: cause(ctx, err)}
+	t.What = fmt.Sprintf("step %d (%s) was not finished", s.Number+1, s.Act.Kind)
+	t.Done = fmt.Sprintf("the %d steps before it", s.Number)
+	t.Undone = "this step and those after it"
+	t.Next = "look at the page the step is for, then run the flow again"
+	if begun {
+		t.Done += ", and this one was begun: its request may have reached the site"
+		t.Undone = "the steps after it"
+	}
+	if errors.Is(t.Err, browser.ErrGone) {
+		t.What = "Chromium ended while the task was running"
+		t.Next = "run papaver ledger list to see where each operation stands; nothing is performed without the browser's request"
+	}
+	return t
+}
