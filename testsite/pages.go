@@ -49,7 +49,7 @@ func loadPages() (pages, error) {
 		if base == "layout" {
 			continue
 		}
-		t, err := template.New("layout.html").Funcs(template.FuncMap{"date": humanDate}).ParseFS(files, "pages/layout.html", name)
+		t, err := template.New("layout.html").Funcs(template.FuncMap{"date": humanDate, "within": strings.HasPrefix}).ParseFS(files, "pages/layout.html", name)
 		if err != nil {
 			return nil, fmt.Errorf("testsite: page %s: %w", base, err)
 		}

@@ -101,7 +101,7 @@ func TestEachGuardedActionIsPerformed(t *testing.T) {
 		press func(*testAgent) reply
 		terms []string // that the summary says too
 	}{
-		{"exchange", func(a *testAgent) reply { return a.exchange("stormline-alpine", "L") }, []string{"order_id", "item_id", "item", "replacement_sku", "replacement", "payment"}},
+		{"exchange", func(a *testAgent) reply { return a.exchange("stormline-alpine", "L") }, []string{"order_id", "item", "replacement", "payment"}},
 		{"address", func(a *testAgent) reply {
 			return a.script(company+"/account/address", map[string]any{"street": "2 Fir Road", "city": "Bend", "postal_code": "97701"})
 		}, []string{"street", "city", "postal_code", "applies_to"}},

@@ -237,7 +237,7 @@ func (s *shop) quote(a ask) offer {
 			terms.Payment = payment
 			cost = fmt.Sprintf("for %s more, charged to the %s", dollars(difference), payment)
 		}
-		return offerOf(terms, "Exchange the %s (item %s) on order %s for the %s (%s), %s.", item, itemID, orderID, terms.Replacement, terms.ReplacementSKU, cost)
+		return offerOf(terms, "Exchange the %s on order %s for the %s, %s.", item, orderID, terms.Replacement, cost)
 	case kindAddress:
 		d := addressTerms{a.values.Get("street"), a.values.Get("city"), a.values.Get("postal_code"), "all future orders"}
 		return offerOf(d, "Change your delivery address to %s, %s %s, for %s.", d.Street, d.City, d.PostalCode, d.AppliesTo)
