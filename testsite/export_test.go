@@ -16,3 +16,12 @@ func (s *Site) NewestRevision(operationID string) string {
 	op := s.ops.operationLocked(operationID)
 	return op.revisions[len(op.revisions)-1].id
 }
+
+// SwitchNames lists the switches of the control port.
+func SwitchNames() []string {
+	var names []string
+	for _, row := range switches {
+		names = append(names, row.name)
+	}
+	return names
+}
