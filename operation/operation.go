@@ -13,11 +13,11 @@
 package operation
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/papaver-agent/papaver/internal/strictjson"
@@ -130,11 +130,14 @@ func requiredID(member string, value *string) (string, error) {
 	return *value, nil
 }
 
-// parseTime reads an RFC 3339 time. time.Parse is more generous than the RFC (a comma before the
-// fraction); UnmarshalText is as strict as it, except that it wants T and Z in upper case.
+// timeForm is the date-time of RFC 3339, section 5.6, by its letters; time.Parse checks the numbers, and
+// alone would take a comma before the fraction and an hour of one digit.
+var timeForm = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
+
 func parseTime(sent string) (time.Time, error) {
-	var t time.Time
-	if err := t.UnmarshalText(bytes.ToUpper([]byte(sent))); err != nil {
+	upper := strings.ToUpper(sent) // the RFC allows t and z
+	t, err := time.Parse(time.RFC3339, upper)
+	if err != nil || !timeForm.MatchString(upper) {
 		return time.Time{}, errors.New("expires_at isn't a time of RFC 3339")
 	}
 	return t, nil

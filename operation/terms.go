@@ -122,8 +122,9 @@ func (t Terms) Empty() bool {
 	return true
 }
 
+// visible leaves out the letters and the symbol without ink: Hangul fillers and the Braille blank.
 func visible(r rune) bool {
-	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) &&
+	return r != 0x2800 && unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) &&
 		!unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
 }
 
