@@ -47,6 +47,9 @@ type Config struct {
 	NoSandbox bool
 	Headful   bool
 
+	// NoInput refuses every question as soon as it is asked.
+	NoInput bool
+
 	Title string   // of the task, for the terminals that watch it
 	Steps []string // the labels of its steps, in order; may be empty
 
@@ -132,6 +135,9 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 	}
 	a.progress = newProgress(a.ops.Desk(), a.id, cfg.Title, cfg.Steps, cfg.Now)
 	a.running.Go(func() { a.progress.follow(a.life) })
+	if cfg.NoInput {
+		a.running.Go(func() { a.progress.refuseAll(a.life) })
+	}
 	if a.server, err = attach.Serve(ctx, a.home.Run(), a.id, a.progress); err != nil {
 		return nil, err
 	}

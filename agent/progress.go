@@ -86,6 +86,21 @@ func (p *progress) follow(ctx context.Context) {
 	}
 }
 
+// refuseAll answers no to every question, until ctx ends.
+func (p *progress) refuseAll(ctx context.Context) {
+	for {
+		open, changed := p.desk.Pending()
+		for _, r := range open {
+			_, _ = p.desk.Decide(ctx, approval.Refusal(r.Shows())) // one that has its answer already needs none
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 func (p *progress) update(change func(*attach.Task)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

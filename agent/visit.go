@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/trouble"
@@ -46,20 +47,22 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 		return nil, err
 	}
 	v := &Visit{agent: a}
-	a.progress.visiting(where.Domain(), "")
 	a.progress.doing("reading what " + where.Domain() + " publishes")
 	v.company, err = company.Discover(ctx, a.client, where, a.profile)
 	why := ""
 	switch {
 	case errors.Is(err, company.ErrNothingPublished):
 		why = "it publishes no poppy.json"
+		a.progress.visiting(where.Domain(), "")
 	case err != nil:
 		return nil, discoveryTrouble(where, err)
-	case !v.company.Joinable():
-		why = "it lists no join endpoint"
+	default:
+		a.progress.visiting(v.company.Domain, v.company.Name)
+		if !v.company.Joinable() {
+			why = "it lists no join endpoint"
+		}
 	}
 	if why == "" {
-		a.progress.visiting(v.company.Domain, v.company.Name)
 		if v.session, err = a.newSession(ctx, v.company); err != nil {
 			return nil, err
 		}
@@ -146,17 +149,17 @@ func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
 	ctx, cancel := a.within(ctx)
 	defer cancel()
 	before := len(a.ops.Outcomes())
-	a.progress.step(s.Number, "doing")
+	a.progress.step(s.Number, attach.StepDoing)
 	a.emit(Event{Time: a.cfg.Now(), Name: "act", Body: Acted{Step: s.Number, Type: string(s.Act.Kind)}})
 	made, err := v.context.Do(ctx, s.Act)
 	if err == nil {
 		err = a.ops.Settle(ctx, false)
 	}
 	if err != nil {
-		a.progress.step(s.Number, "failed")
+		a.progress.step(s.Number, attach.StepFailed)
 		return Result{Made: made}, stepTrouble(ctx, s, made != nil, err)
 	}
-	a.progress.step(s.Number, "done")
+	a.progress.step(s.Number, attach.StepDone)
 	return Result{Made: made, Outcomes: a.ops.Outcomes()[before:]}, nil
 }
 

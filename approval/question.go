@@ -83,7 +83,7 @@ func (r Request) Shows() Shown {
 	return Shown{Request: r.ID, OperationID: op.ID, Revision: op.Revision, TermsHash: op.Terms.Hash()}
 }
 
-// Answer is what somebody answered. It can be made by [FromUser] alone; only the terminal UI and the socket that
+// Answer is what somebody answered. A yes can be made by [FromUser] alone; only the terminal UI and the socket that
 // carries its answers call that (a test at the module's root holds them to it).
 type Answer struct {
 	shown     Shown
@@ -113,4 +113,9 @@ type Decision struct {
 	// every other state.
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 	Shown     Shown     `json:"shown"`
+}
+
+// Refusal is a no that nobody had to press a key for: the answer of a run that may not ask.
+func Refusal(shown Shown) Answer {
+	return Answer{shown: shown, approver: operation.ByAgent}
 }

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/papaver-agent/papaver/browser"
+	"github.com/papaver-agent/papaver/browser/chromedpdriver"
+	"github.com/papaver-agent/papaver/internal/home"
+	"github.com/papaver-agent/papaver/internal/plaintext"
+	"github.com/papaver-agent/papaver/ledger"
+	"github.com/papaver-agent/papaver/session"
+	"github.com/papaver-agent/papaver/tui"
+)
+
+const (
+	leastSpace = 100 << 20 // bytes free in the home
+	oldKey     = 365 * 24 * time.Hour
+)
+
+// check is one thing the doctor looks at. It returns what it found; an error is a failure, with its cure.
+type check struct {
+	name string
+	run  func(ctx context.Context, p patient) (found string, err error)
+}
+
+// patient is what is looked at.
+type patient struct {
+	env     env
+	dir     string
+	home    home.Home
+	sandbox bool
+}
+
+// sick is a failed check and what to do about it.
+type sick struct {
+	what string
+	cure string
+}
+
+func (s sick) Error() string { return s.what }
+
+// examined is a check's line with --json.
+type examined struct {
+	Check string `json:"check"`
+	OK    bool   `json:"ok"`
+	Found string `json:"found"`
+	Cure  string `json:"cure,omitempty"`
+}
+
+func runDoctor(ctx context.Context, e env, args []string) error {
+	f := newFlags("doctor")
+	p := patient{env: e}
+	f.BoolVar(&p.sandbox, "sandbox", true, "Chromium's sandbox; as root Chromium needs --sandbox=false")
+	if _, err := f.parse(e, args, 0, 0); err != nil {
+		return err
+	}
+	var err error
+	if p.dir, err = f.homeDir(e); err != nil {
+		return err
+	}
+	out := lines{w: e.stdout}
+	failed := 0
+	for _, c := range checks() {
+		found, err := c.run(ctx, p)
+		result := examined{Check: c.name, OK: err == nil, Found: found}
+		if err != nil {
+			failed++
+			result.Found = err.Error()
+			if s, ok := errors.AsType[sick](err); ok {
+				result.Cure = s.cure
+			}
+		}
+		if f.json {
+			out.write(result)
+			continue
+		}
+		mark := "ok   "
+		if !result.OK {
+			mark = "FAIL "
+		}
+		fmt.Fprintf(e.stdout, "%s%-10s %s\n", mark, result.Check, plaintext.Whole(result.Found))
+		if result.Cure != "" {
+			fmt.Fprintf(e.stdout, "     %-10s cure: %s\n", "", result.Cure)
+		}
+	}
+	if failed > 0 {
+		return exitCode(exitError)
+	}
+	return out.failed()
+}
+
+func checks() []check {
+	return []check{
+		{"home", checkHome},
+		{"disk", checkDisk},
+		{"keys", checkKeys},
+		{"ledger", checkLedger},
+		{"clock", checkClock},
+		{"terminal", checkTerminal},
+		{"chromium", checkChromium},
+	}
+}
+
+func checkHome(_ context.Context, p patient) (string, error) {
+	h, err := home.Open(p.dir)
+	if err != nil {
+		return "", sick{err.Error(), "chmod 700 the folder, or name another with --home"}
+	}
+	return h.Dir(), nil
+}
+
+func checkDisk(_ context.Context, p patient) (string, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(p.dir, &st); err != nil {
+		return "", sick{"the home's file system: " + err.Error(), "name a home on another disk with --home"}
+	}
+	free := int64(st.Bavail) * int64(st.Bsize)
+	if free < leastSpace {
+		return "", sick{fmt.Sprintf("%d MiB are free", free>>20), "free some space: nothing is done that can't be written down"}
+	}
+	probe, err := os.CreateTemp(p.dir, ".doctor-*")
+	if err != nil {
+		return "", sick{"nothing can be written: " + err.Error(), "check the folder's rights and the disk"}
+	}
+	defer func() { _ = os.Remove(probe.Name()) }()
+	err = errors.Join(probe.Sync(), probe.Close())
+	if err != nil {
+		return "", sick{"writing does not reach the disk: " + err.Error(), "check the disk"}
+	}
+	return fmt.Sprintf("%d MiB are free, and writing reaches the disk", free>>20), nil
+}
+
+func checkKeys(_ context.Context, p patient) (string, error) {
+	id, err := session.Load(filepath.Join(p.dir, "identity"))
+	if errors.Is(err, session.ErrNoIdentity) {
+		return "", sick{err.Error(), "papaver identity init --client-id URL --name NAME"}
+	}
+	if err != nil {
+		return "", sick{err.Error(), "put a good copy of the identity back"}
+	}
+	newest := id.Keys()[len(id.Keys())-1]
+	if age := p.env.now().Sub(newest.Created); age > oldKey || age < -time.Hour {
+		return "", sick{fmt.Sprintf("the key was made %s", newest.Created.Format(time.DateOnly)), "check the clock, and make a new key"}
+	}
+	return fmt.Sprintf("%s, key %s", id.ClientID(), newest.Thumbprint), nil
+}
+
+func checkLedger(_ context.Context, p patient) (string, error) {
+	path := filepath.Join(p.dir, "ledger", ledger.FileName)
+	_, report, err := ledger.Read(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "none yet", nil
+	case err != nil:
+		return "", sick{err.Error(), "keep the file as it is, and put a good copy back"}
+	}
+	return fmt.Sprintf("intact, %d records", report.Records), nil
+}
+
+// checkClock can only find a clock that is far off: nothing is asked over the network.
+func checkClock(_ context.Context, p patient) (string, error) {
+	now := p.env.now()
+	info, err := os.Stat(p.env.self)
+	if err == nil && now.Before(info.ModTime().Add(-24*time.Hour)) {
+		return "", sick{"it says " + now.Format(time.RFC3339) + ", which is before this program was built", "set the clock"}
+	}
+	return now.Format(time.RFC3339) + " (compared with no other clock)", nil
+}
+
+func checkTerminal(_ context.Context, p patient) (string, error) {
+	terminal, err := tui.OpenTerminal()
+	if err != nil {
+		return "", sick{err.Error(), "run papaver in a terminal: questions are answered there and nowhere else"}
+	}
+	defer func() { _ = terminal.Close() }()
+	color, unicode := tui.Capabilities(p.env.getenv)
+	return fmt.Sprintf("there is one (color %v, unicode %v)", color, unicode), nil
+}
+
+func checkChromium(ctx context.Context, p patient) (string, error) {
+	bin, err := browser.Find("")
+	if err != nil {
+		return "", sick{"there is none", "install it: apt-get install chromium"}
+	}
+	version, err := browser.SelfCheck(ctx, browser.Config{Driver: chromedpdriver.Driver{}, Bin: bin, NoSandbox: !p.sandbox, Now: p.env.now})
+	switch {
+	case errors.Is(err, browser.ErrSandboxAsRoot):
+		return "", sick{err.Error(), "run as an ordinary user, or give --sandbox=false"}
+	case errors.Is(err, browser.ErrNotHeld):
+		return "", sick{version + ": " + err.Error(), "use another version of Chromium; no Session may be joined with this one"}
+	case err != nil && strings.Contains(err.Error(), "sandbox"):
+		return "", sick{err.Error(), "allow unprivileged user namespaces, or give --sandbox=false"}
+	case err != nil:
+		return "", sick{err.Error(), "reinstall Chromium"}
+	}
+	return fmt.Sprintf("%s at %s holds responses, and is spoken to over a pipe", version, bin), nil
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/papaver-agent/papaver/internal/home"
+	"github.com/papaver-agent/papaver/internal/plaintext"
+	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/ledger"
+	"github.com/papaver-agent/papaver/opsweb"
+)
+
+func runLedger(_ context.Context, e env, args []string) error {
+	f := newFlags("ledger")
+	words, err := f.parse(e, args, 1, 2)
+	if err != nil {
+		return err
+	}
+	if (words[0] == "show") != (len(words) == 2) {
+		return usagef("it is written papaver ledger list, show ID, verify or export")
+	}
+	dir, err := f.homeDir(e)
+	if err != nil {
+		return err
+	}
+	h, err := home.Open(dir)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(h.Ledger(), ledger.FileName)
+	records, report, err := ledger.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // nothing has happened yet
+		if words[0] == "verify" {
+			fmt.Fprintln(e.stderr, "papaver: there is no ledger yet")
+		}
+	}
+	if err != nil {
+		return &trouble.Error{What: "the ledger " + path + " can't be trusted", Err: err,
+			Done: fmt.Sprintf("%d records before that were read and are intact", report.Records), Undone: "nothing was changed",
+			Next: "keep the file as it is, and put a good copy back"}
+	}
+	switch words[0] {
+	case "list":
+		return listRounds(e, f, opsweb.History(records))
+	case "show":
+		return showRound(e, f, opsweb.History(records), words[1])
+	case "verify":
+		return sayVerified(e, f, report)
+	case "export":
+		out := lines{w: e.stdout}
+		for _, r := range records {
+			out.write(r)
+		}
+		return out.failed()
+	default:
+		return usagef("papaver ledger has list, show, verify and export, not %q", words[0])
+	}
+}
+
+// listedRound is a round in `ledger list --json`.
+type listedRound struct {
+	Round   string         `json:"round"`
+	Began   time.Time      `json:"began"`
+	Company string         `json:"company"`
+	OpID    string         `json:"operation_id,omitempty"`
+	State   opsweb.State   `json:"state"`
+	Outcome opsweb.Outcome `json:"outcome,omitempty"`
+	Restart string         `json:"restart,omitempty"` // what a later process may do with it
+}
+
+func listRounds(e env, f *flags, rounds []opsweb.Past) error {
+	out := lines{w: e.stdout}
+	for _, p := range rounds {
+		item := listedRound{Round: p.ID, Began: p.Records[0].Time, Company: p.Company, OpID: p.OpID, State: p.State, Outcome: p.Outcome}
+		if p.State != opsweb.Settled {
+			item.Restart = p.Restart()
+		}
+		if f.json {
+			out.write(item)
+			continue
+		}
+		stands := string(p.Outcome)
+		if stands == "" {
+			stands = "open: " + string(p.State)
+		}
+		fmt.Fprintf(e.stdout, "%s  %s  %s  %s  %s\n", p.ID, item.Began.Local().Format(time.DateTime),
+			plaintext.Domain(p.Company), stands, plaintext.Line(p.Summary, 60))
+	}
+	if len(rounds) == 0 && !f.json {
+		fmt.Fprintln(e.stderr, "papaver: no operation has been met yet")
+	}
+	return out.failed()
+}
+
+func showRound(e env, f *flags, rounds []opsweb.Past, id string) error {
+	for _, p := range rounds {
+		if p.ID != id {
+			continue
+		}
+		out := lines{w: e.stdout}
+		for _, r := range p.Records {
+			if f.json {
+				out.write(r)
+				continue
+			}
+			fmt.Fprintf(e.stdout, "%6d  %s  %-16s %s\n", r.Seq, r.Time.Local().Format(time.DateTime), r.Kind, plaintext.Whole(string(r.Data)))
+		}
+		if !f.json {
+			if p.State == opsweb.Settled {
+				fmt.Fprintf(e.stdout, "it was settled: %s\n", p.Outcome)
+			} else {
+				fmt.Fprintf(e.stdout, "it is open (%s); a later run may: %s\n", p.State, p.Restart())
+			}
+		}
+		return out.failed()
+	}
+	return fmt.Errorf("the ledger has no operation %q; papaver ledger list shows them", id)
+}
+
+// verified is the line of `ledger verify --json`.
+type verified struct {
+	Intact  bool   `json:"intact"`
+	Records uint64 `json:"records"`
+	Head    string `json:"head"`
+	Torn    bool   `json:"torn"`
+}
+
+func sayVerified(e env, f *flags, r ledger.Report) error {
+	if f.json {
+		out := lines{w: e.stdout}
+		out.write(verified{Intact: true, Records: r.Records, Head: r.Head, Torn: r.Torn})
+		return out.failed()
+	}
+	fmt.Fprintf(e.stdout, "intact: %d records, head %s\n", r.Records, r.Head)
+	if r.Torn {
+		fmt.Fprintln(e.stdout, "the last line is unfinished: its writer died, and nothing was done because of it; the next run cuts it off")
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+// Command papaver is a Personal Agent runtime for the Personal Agent Protocol: it drives a Chromium for one person,
+// and asks that person before anything with an effect happens.
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// env is what a command may touch of the process.
+type env struct {
+	stdin  *os.File
+	stdout *os.File
+	stderr io.Writer
+	getenv func(string) string
+	now    func() time.Time
+	self   string // path of this program
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	e := env{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now, self: self}
+	code := run(ctx, e, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// command is one word of the command line.
+type command struct {
+	name  string
+	usage string
+	about string
+	run   func(ctx context.Context, e env, args []string) error
+}
+
+// commands lists the tree, in the order the help shows it.
+func commands() []command {
+	return []command{
+		{"demo", "demo", "the bundled site, an agent and the terminal UI, all on this machine, from nothing", runDemo},
+		{"run", "run FLOW.json --company URL", "make a browsing task; questions appear here, or wait for papaver tui", runRun},
+		{"tui", "tui", "show the home's running tasks and the questions that wait", runTUI},
+		{"ledger", "ledger list|show ID|verify|export", "what happened, and proof that the record is intact", runLedger},
+		{"identity", "identity init --client-id URL --name NAME | identity show", "the agent's keys and what is published of them", runIdentity},
+		{"site", "site [--agent-dir DIR]", "the bundled Company alone, for trying agents against", runSite},
+		{"doctor", "doctor", "check Chromium, capture, clock, keys, ledger, disk and terminal", runDoctor},
+	}
+}
+
+// run finds the command, runs it and returns the exit status.
+func run(ctx context.Context, e env, args []string) int {
+	if len(args) == 0 {
+		if onTerminal(e) {
+			return status(e, runTUI(ctx, e, nil))
+		}
+		printHelp(e.stderr)
+		return exitUsage
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		printHelp(e.stdout)
+		return exitDone
+	case "version", "--version":
+		printVersion(e.stdout)
+		return exitDone
+	}
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return status(e, c.run(ctx, e, args[1:]))
+		}
+	}
+	return status(e, usagef("there is no command %q; papaver help lists them", args[0]))
+}
+
+// status prints an error for people and returns the exit status that belongs to it.
+func status(e env, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	if code, ok := errors.AsType[exitCode](err); ok {
+		return int(code)
+	}
+	printError(e.stderr, err)
+	if errors.Is(err, errUsage) {
+		return exitUsage
+	}
+	if errors.Is(err, context.Canceled) {
+		return exitInterrupted
+	}
+	return exitError
+}

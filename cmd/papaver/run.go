@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/papaver-agent/papaver/agent"
+	"github.com/papaver-agent/papaver/browser/chromedpdriver"
+	"github.com/papaver-agent/papaver/flow"
+	"github.com/papaver-agent/papaver/internal/trouble"
+)
+
+const (
+	maxFlowFile = 1 << 20         // bytes
+	uiEnds      = 5 * time.Second // for a terminal UI to show the last news and end
+	tick        = 500 * time.Millisecond
+)
+
+// runOptions are the flags of papaver run.
+type runOptions struct {
+	*flags
+	company   string
+	driver    string
+	connectTo list
+	cacerts   list
+	sandbox   bool
+	headful   bool
+	timeout   time.Duration
+	noTUI     bool
+	plain     bool
+	noInput   bool
+	set       settings
+}
+
+func runFlags() *runOptions {
+	o := &runOptions{flags: newFlags("run"), set: make(settings)}
+	o.StringVar(&o.company, "company", "", "the Company (`URL`), such as https://company.example")
+	o.StringVar(&o.driver, "driver", "chromedp", "what drives Chromium: chromedp")
+	o.Var(&o.connectTo, "connect-to", "connect to ADDR:PORT when HOST:PORT is asked for (`HOST:PORT:ADDR:PORT`); may be repeated")
+	o.Var(&o.cacerts, "cacert", "trust this PEM authority (`FILE`) for the hosts that --connect-to names; may be repeated")
+	o.BoolVar(&o.sandbox, "sandbox", true, "Chromium's sandbox; as root Chromium needs --sandbox=false")
+	o.BoolVar(&o.headful, "headful", false, "show the browser's window")
+	o.DurationVar(&o.timeout, "timeout", 10*time.Minute, "for the whole run, without the time that waits for a person")
+	o.BoolVar(&o.noTUI, "no-tui", false, "leave questions to papaver tui")
+	o.BoolVar(&o.plain, "plain", false, "ask line by line instead of in a full screen")
+	o.BoolVar(&o.noInput, "no-input", false, "refuse whatever would have to be asked")
+	o.Var(o.set, "set", "the value of ${NAME} in the flow (`NAME=VALUE`); may be repeated")
+	return o
+}
+
+// settings are the values of --set.
+type settings map[string]string
+
+func (settings) String() string { return "" }
+
+func (s settings) Set(arg string) error {
+	name, value, ok := cut(arg)
+	if !ok {
+		return errors.New("it is written NAME=VALUE")
+	}
+	s[name] = value
+	return nil
+}
+
+func runRun(ctx context.Context, e env, args []string) error {
+	o := runFlags()
+	words, err := o.parse(e, args, 1, 1)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.company == "":
+		return usagef("papaver run needs --company URL")
+	case o.driver != "chromedp":
+		return usagef("--driver %q is not built in; chromedp is", o.driver)
+	case o.timeout <= 0:
+		return usagef("--timeout is longer than nothing")
+	}
+	f, err := readFlow(words[0], o.set)
+	if err != nil {
+		return &trouble.Error{What: words[0] + " can't be run", Err: err, Done: "nothing", Undone: "no browser was started", Next: "mend the file"}
+	}
+	dir, err := o.homeDir(e)
+	if err != nil {
+		return err
+	}
+	return o.run(ctx, e, dir, f)
+}
+
+func readFlow(path string, set map[string]string) (*flow.Flow, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, maxFlowFile+1))
+	if err != nil {
+		return nil, err
+	}
+	return flow.Parse(data, set)
+}
+
+// run makes the flow with a terminal UI beside it when there is a terminal to ask on.
+func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ui := newRunUI(e, o)
+	a, err := agent.Start(ctx, agent.Config{
+		Home: dir, Driver: chromedpdriver.Driver{}, ConnectTo: o.connectTo, CACerts: o.cacerts,
+		NoSandbox: !o.sandbox, Headful: o.headful, NoInput: o.noInput,
+		Title: f.Title, Steps: f.Labels(), Events: ui.event, Now: e.now, Logger: slog.New(slog.NewTextHandler(ui, nil)),
+	})
+	if err != nil {
+		ui.close()
+		return err
+	}
+	ui.start(ctx, a, cancel)
+	err = o.visit(ctx, a, f)
+
+	end := endingOf(a.Outcomes(), err)
+	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimeout) {
+		end = ending{exitInterrupted, "interrupted"}
+	}
+	a.Finish(end.word, err)
+	ui.finish()
+	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer stop()
+	if closeErr := a.Close(closing); closeErr != nil {
+		printError(e.stderr, fmt.Errorf("after the run: %w", closeErr))
+	}
+	return ui.result(end, err)
+}
+
+// errTimeout ends a run that took longer than --timeout.
+var errTimeout = errors.New("the run took longer than --timeout")
+
+func (o *runOptions) visit(ctx context.Context, a *agent.Agent, f *flow.Flow) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ended := make(chan struct{})
+	defer func() { cancel(nil); <-ended }()
+	go func() {
+		defer close(ended)
+		o.limit(ctx, a, cancel)
+	}()
+	v, err := a.Visit(ctx, o.company)
+	if err == nil {
+		err = flow.Run(ctx, v, f)
+	}
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		err = &trouble.Error{What: "the run took longer than " + o.timeout.String(), Err: err,
+			Done: "what the ledger and the events show", Undone: "the steps after that",
+			Next: "give it longer with --timeout; papaver ledger list shows open operations"}
+	}
+	return err
+}
+
+// limit ends the run when it has worked for longer than --timeout. Time in which a question waits is not counted.
+func (o *runOptions) limit(ctx context.Context, a *agent.Agent, cancel context.CancelCauseFunc) {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	var worked time.Duration
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if a.Waiting() == 0 {
+				worked += tick
+			}
+			if worked >= o.timeout {
+				cancel(errTimeout)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/papaver-agent/papaver/agent"
+	"github.com/papaver-agent/papaver/attach"
+	"github.com/papaver-agent/papaver/internal/plaintext"
+	"github.com/papaver-agent/papaver/opsweb"
+	"github.com/papaver-agent/papaver/tui"
+)
+
+// runUI is what papaver run shows: a terminal UI when there is a controlling terminal and it was not refused, events as
+// JSON with --json, and else a line for each event.
+type runUI struct {
+	e    env
+	o    *runOptions
+	out  lines
+	full bool // a terminal UI is drawn, so nothing else is written to the terminal
+
+	terminal *os.File
+	client   *attach.Client
+	drawing  sync.WaitGroup
+	drawn    chan struct{} // closed when the terminal UI has ended
+	stop     context.CancelFunc
+
+	mu    sync.Mutex
+	later strings.Builder // what was said while the screen was full
+}
+
+func newRunUI(e env, o *runOptions) *runUI {
+	ui := &runUI{e: e, o: o, out: lines{w: e.stdout}, drawn: make(chan struct{}), stop: func() {}}
+	// JSON on the terminal itself and a screen drawn on the same one would be unreadable: the questions are left.
+	if !o.noTUI && !o.noInput && !(o.json && isTerminal(e.stdout)) {
+		if terminal, err := tui.OpenTerminal(); err == nil {
+			ui.terminal, ui.full = terminal, true
+		}
+	}
+	if !ui.full {
+		close(ui.drawn)
+	}
+	return ui
+}
+
+// start begins to draw. An interrupt in the terminal UI ends the run.
+func (ui *runUI) start(ctx context.Context, a *agent.Agent, cancel context.CancelCauseFunc) {
+	if !ui.full {
+		if !ui.o.noInput {
+			fmt.Fprintln(ui.e.stderr, "papaver: questions wait for papaver tui")
+		}
+		return
+	}
+	client, err := attach.Watch(ctx, a.RunDir(), a.ID())
+	if err != nil {
+		ui.full = false
+		close(ui.drawn)
+		fmt.Fprintln(ui.e.stderr, "papaver: questions wait for papaver tui:", err)
+		return
+	}
+	ui.client = client
+	ctx, ui.stop = context.WithCancel(ctx)
+	ui.drawing.Go(func() {
+		defer close(ui.drawn)
+		color, unicode := tui.Capabilities(ui.e.getenv)
+		cfg := tui.Config{Feed: client, Terminal: ui.terminal, Now: ui.e.now, Color: color, Unicode: unicode, UntilDone: true}
+		draw := tui.Run
+		if ui.o.plain {
+			draw = tui.RunPlain
+		}
+		err := draw(ctx, cfg)
+		if errors.Is(err, tui.ErrInterrupted) || errors.Is(err, tui.ErrHangUp) {
+			cancel(err)
+		}
+	})
+}
+
+// event takes an event of the agent.
+func (ui *runUI) event(ev agent.Event) {
+	if ui.o.json {
+		ui.out.write(ev)
+		return
+	}
+	if line := inWords(ev); line != "" && !ui.full {
+		fmt.Fprintln(ui.e.stdout, line)
+	}
+}
+
+// Write takes log lines; those that come while the screen is full are said after it.
+func (ui *runUI) Write(p []byte) (int, error) {
+	if !ui.full {
+		return ui.e.stderr.Write(p)
+	}
+	ui.mu.Lock()
+	defer ui.mu.Unlock()
+	return ui.later.Write(p)
+}
+
+// finish lets the terminal UI show the last news, then ends it.
+func (ui *runUI) finish() {
+	timer := time.NewTimer(uiEnds)
+	defer timer.Stop()
+	select {
+	case <-ui.drawn:
+	case <-timer.C:
+	}
+	ui.close()
+}
+
+func (ui *runUI) close() {
+	ui.stop()
+	ui.drawing.Wait()
+	if ui.client != nil {
+		ui.client.Close()
+	}
+	if ui.terminal != nil {
+		_ = ui.terminal.Close()
+	}
+	ui.mu.Lock()
+	defer ui.mu.Unlock()
+	_, _ = ui.e.stderr.Write([]byte(ui.later.String()))
+}
+
+// result says the error, where it was not on the screen already, and returns the exit status.
+func (ui *runUI) result(end ending, err error) error {
+	if err != nil && end.status != exitInterrupted {
+		printError(ui.e.stderr, err)
+	}
+	if end.status == exitInterrupted {
+		fmt.Fprintln(ui.e.stderr, "papaver: interrupted; open questions stay open, papaver ledger list shows them")
+	}
+	if writeErr := ui.out.failed(); writeErr != nil && end.status == exitDone {
+		fmt.Fprintln(ui.e.stderr, "papaver: the events could not be written:", writeErr)
+		return exitCode(exitError)
+	}
+	if end.status == exitDone {
+		return nil
+	}
+	return exitCode(end.status)
+}
+
+// inWords is an event as a line for people.
+func inWords(ev agent.Event) string {
+	switch b := ev.Body.(type) {
+	case agent.Joined:
+		return fmt.Sprintf("joined %s as a guest", plaintext.Domain(b.Company))
+	case agent.Visiting:
+		return fmt.Sprintf("visiting %s as an ordinary visitor: %s", plaintext.Domain(b.Company), b.Why)
+	case agent.Acted:
+		return fmt.Sprintf("step %d: %s", b.Step+1, b.Type)
+	case opsweb.Sighting:
+		if b.Accepted {
+			return "the Company asks for an approval"
+		}
+		return "a reference was refused: " + string(b.Why)
+	case opsweb.Question:
+		return "a question waits: papaver tui"
+	case opsweb.Answer:
+		if b.Approved {
+			return "approved"
+		}
+		return "refused"
+	case opsweb.Approval:
+		return "the Company answered the approval: " + strings.ReplaceAll(b.Outcome, "_", " ")
+	case opsweb.Replay:
+		return "the browser makes the request again (" + string(b.How) + ")"
+	case opsweb.SettledAs:
+		return "settled: " + string(b.Outcome)
+	case agent.Finished:
+		return "finished: " + b.Outcome
+	default:
+		return ""
+	}
+}
+
+func cut(arg string) (name, value string, ok bool) {
+	name, value, ok = strings.Cut(arg, "=")
+	return name, value, ok && name != ""
+}

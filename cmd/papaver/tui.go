@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/papaver-agent/papaver/attach"
+	"github.com/papaver-agent/papaver/internal/durable"
+	"github.com/papaver-agent/papaver/internal/home"
+	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/tui"
+)
+
+func runTUI(ctx context.Context, e env, args []string) error {
+	f := newFlags("tui")
+	plain := f.Bool("plain", false, "ask line by line instead of in a full screen")
+	if _, err := f.parse(e, args, 0, 0); err != nil {
+		return err
+	}
+	dir, err := f.homeDir(e)
+	if err != nil {
+		return err
+	}
+	terminal, err := tui.OpenTerminal()
+	if err != nil {
+		return usagef("papaver tui needs a terminal: questions are answered by a key press and by nothing else")
+	}
+	defer func() { _ = terminal.Close() }()
+	h, err := home.Open(dir)
+	if err != nil {
+		return err
+	}
+	if err := durable.MkdirAll(h.Run()); err != nil {
+		return err
+	}
+	client, err := attach.Watch(ctx, h.Run(), "")
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	color, unicode := tui.Capabilities(e.getenv)
+	cfg := tui.Config{Feed: client, Terminal: terminal, Now: e.now, Color: color, Unicode: unicode}
+	draw := tui.Run
+	if *plain {
+		draw = tui.RunPlain
+	}
+	err = draw(ctx, cfg)
+	switch {
+	case errors.Is(err, tui.ErrInterrupted), ctx.Err() != nil:
+		return exitCode(exitInterrupted)
+	case errors.Is(err, tui.ErrHangUp):
+		return exitCode(exitError)
+	case err != nil:
+		return &trouble.Error{What: "the terminal UI ended", Err: err, Done: "the answers that were shown as given", Undone: "nothing else was answered; open questions stay open", Next: "run papaver tui again, or papaver tui --plain"}
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+package flow
+
+import (
+	"context"
+
+	"github.com/papaver-agent/papaver/agent"
+	"github.com/papaver-agent/papaver/opsweb"
+)
+
+// Run makes the flow's steps one after another in v. After each it waits until the operations it caused are settled.
+// It goes on after an operation that was refused, declined or has expired, and stops after one whose outcome is not
+// known or that failed: what comes after could meet its effect. At the end it waits until nothing is open any more.
+func Run(ctx context.Context, v *agent.Visit, f *Flow) error {
+	for i, step := range f.Steps {
+		result, err := v.Do(ctx, agent.Step{Number: i, Act: step.Act})
+		if err != nil {
+			return err
+		}
+		for _, outcome := range result.Outcomes {
+			if outcome == opsweb.Unknown || outcome == opsweb.Failed {
+				return v.Settle(ctx)
+			}
+		}
+	}
+	return v.Settle(ctx)
+}
