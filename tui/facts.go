@@ -36,7 +36,7 @@ func (t task) facts(p painter, w int) []fact {
 			tell(id, flow(line{theirs(r.summary, plain)}, w, say(wOperation+"the Company calls it "), say("  ")))
 		}
 		for n, s := range r.stages {
-			lead := say("  " + words(s.at.Format("15:04:05")) + "  ")
+			lead := say("  " + words(s.at.In(p.zone).Format("15:04:05")) + "  ")
 			tell(id+" stage "+strconv.Itoa(n), flow(line{theirs(s.label, plain)}, w, lead, say("    ")))
 		}
 		settled := roundText{outcome: r.outcome, said: r.said}

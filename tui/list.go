@@ -49,11 +49,9 @@ func (q question) entry(p painter, w int, chosen bool, now time.Time) []line {
 	left := line{ours(timeLeft(q.deadline.Sub(now)), plain)}
 	out := flow(q.company.introduce(), w-left.cells()-1, lead, say("  "))
 	out[0] = spread(out[0], left, w)
-	what := line{theirs(q.act, plain)}
-	if q.act == (plaintext.Text{}) {
-		what = line{ours(wNoAct, alert)}
+	if q.act != (plaintext.Text{}) {
+		out = append(out, flow(line{theirs(q.act, plain)}, w, say("    "), say("    "))...)
 	}
-	out = append(out, flow(what, w, say("    "), say("    "))...)
 	if !q.front {
 		out = append(out, flow(line{ours(wNotFront, alert)}, w, say("    "), say("    "))...)
 	}

@@ -68,7 +68,7 @@ type model struct {
 func newModel(cfg Config, d *device) *model {
 	now := cfg.Now()
 	return &model{
-		cfg: cfg, d: d, charset: charset{cfg.Unicode}, painter: newPainter(cfg.Color, cfg.Unicode), now: now, lastTick: now,
+		cfg: cfg, d: d, charset: charset{cfg.Unicode}, painter: newPainter(cfg.Color, cfg.Unicode, now.Location()), now: now, lastTick: now,
 		tasks: tasksView{stays: !cfg.UntilDone}, inbox: newInbox(charset{cfg.Unicode}),
 	}
 }
@@ -223,10 +223,15 @@ func (m *model) answer(approve bool, shown approval.Shown, now time.Time) tea.Cm
 	return sendAnswer(m.d, m.cfg.Feed, approve, shown)
 }
 
-// answered says what became of an answer.
+// answered says what became of an answer. A question that is still open comes back with it.
 func (m *model) answered(msg answeredMsg, now time.Time) tea.Cmd {
-	if note := m.inbox.answered(msg); m.place != atQuestion {
-		m.note = note
+	note := m.inbox.answered(msg)
+	if m.place == atQuestion { // another one, which it says nothing about
+		return nil
+	}
+	m.note = note
+	if q, open := m.inbox.question(msg.shown.Request); open {
+		m.open(q, note, now)
 	}
 	m.come(now)
 	return m.wake(now)

@@ -3,6 +3,7 @@ package tui
 import (
 	"io"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
@@ -13,12 +14,14 @@ import (
 type painter struct {
 	styles map[look]lipgloss.Style // empty without colour
 	marks  marks
+	ascii  bool
+	zone   *time.Location // the User's
 }
 
-func newPainter(color, unicode bool) painter {
-	p := painter{marks: asciiMarks}
+func newPainter(color, unicode bool, zone *time.Location) painter {
+	p := painter{marks: asciiMarks(), ascii: true, zone: zone}
 	if unicode {
-		p.marks = unicodeMarks
+		p.marks, p.ascii = unicodeMarks(), false
 	}
 	if !color {
 		return p
@@ -42,12 +45,14 @@ func newPainter(color, unicode bool) painter {
 func (p painter) paint(l line) string {
 	var b strings.Builder
 	for _, s := range l {
-		style, styled := p.styles[s.look]
-		if !styled || strings.TrimSpace(s.text) == "" {
-			b.WriteString(s.text)
-			continue
+		text := s.text
+		if p.ascii {
+			text = strings.ReplaceAll(text, "…", "~") // plaintext marks a cut with it
 		}
-		b.WriteString(style.Render(s.text))
+		if style, styled := p.styles[s.look]; styled && strings.TrimSpace(text) != "" {
+			text = style.Render(text)
+		}
+		b.WriteString(text)
 	}
 	return b.String()
 }
@@ -71,15 +76,18 @@ type marks struct {
 	dot, up, down             words
 }
 
-var (
-	unicodeMarks = marks{
+func unicodeMarks() marks {
+	return marks{
 		done: "✓", doing: "▸", toDo: "·", failed: "✗", full: "█", void: "░", rule: "─", bar: "│",
 		top: "┌", middle: "├", bottom: "└", more: "┊", dot: "·", up: "↑", down: "↓",
 	}
-	asciiMarks = marks{
+}
+
+func asciiMarks() marks {
+	return marks{
 		done: "x", doing: ">", toDo: ".", failed: "!", full: "#", void: "-", rule: "-", bar: "|",
 		top: "+", middle: "+", bottom: "+", more: ":", dot: "-", up: "Up", down: "Down",
 	}
-)
+}
 
 func repeat(w words, n int) words { return words(strings.Repeat(string(w), max(n, 0))) }

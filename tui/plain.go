@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -43,11 +44,13 @@ type asking struct {
 	lines []line // what has not been printed yet
 	page  bool   // a page was handed to the terminal and its end not yet told to the arming
 	begun bool   // the arming knows of it
+
+	offered bool // the answer keys were printed
 }
 
 func newPlainModel(cfg Config, d *device) *plainModel {
 	return &plainModel{
-		cfg: cfg, d: d, painter: newPainter(false, cfg.Unicode), inbox: newInbox(charset{cfg.Unicode}), told: map[string]bool{},
+		cfg: cfg, d: d, painter: newPainter(false, cfg.Unicode, cfg.Now().Location()), inbox: newInbox(charset{cfg.Unicode}), told: map[string]bool{},
 		resized: make(chan os.Signal, 1),
 	}
 }
@@ -86,12 +89,12 @@ func (m *plainModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		again := m.w != 0 && m.asking != nil
 		m.w, m.h = msg.Width, msg.Height
-		if again {
+		if m.asking != nil {
 			m.say(wResized)
 			m.ask(m.asking.q, now)
 		}
+		m.next(now)
 		cmd = m.size(true)
 	case viewMsg:
 		m.changed(msg.view, now)
@@ -108,6 +111,7 @@ func (m *plainModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if approve, shown, ok := m.arming.settled(now); ok && m.asking != nil {
 			cmd = m.answer(approve, shown, now)
 		}
+		m.offer(now)
 	case answeredMsg:
 		m.say(m.inbox.answered(msg))
 		m.next(now)
@@ -116,7 +120,15 @@ func (m *plainModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	default:
 		m.arming.disturb(now)
 	}
-	return m, tea.Batch(cmd, m.print())
+	return m, tea.Batch(cmd, m.print(), m.wake(now))
+}
+
+// wake comes back when the answer keys begin to count.
+func (m *plainModel) wake(now time.Time) tea.Cmd {
+	if wait := m.arming.wait(now); wait > 0 && m.asking != nil && !m.asking.offered {
+		return m.d.after(wait, wakeMsg{})
+	}
+	return nil
 }
 
 // View implements tea.Model. Lines are printed as they come; there is no screen.
@@ -166,7 +178,7 @@ func (m *plainModel) changed(view attach.View, now time.Time) {
 
 // next tells what is new and asks what waits, unless a question is open already.
 func (m *plainModel) next(now time.Time) {
-	if m.asking != nil {
+	if m.asking != nil || m.w == 0 {
 		return
 	}
 	for _, t := range m.inbox.tasks {
@@ -197,6 +209,12 @@ func (m *plainModel) next(now time.Time) {
 // ask prints a question from its beginning.
 func (m *plainModel) ask(q question, now time.Time) {
 	m.arming = arming{}
+	if m.w < minWidth || m.h < minHeight {
+		m.asking = &asking{q: q}
+		m.say(wTooSmall1)
+		m.say(wTooSmall2)
+		return
+	}
 	head := []line{{}, spread(line{ours(wTitleQuestion, strong)}, say(timeLeft(q.deadline.Sub(now))), m.width())}
 	lines := append(head, ourLines(q, m.width(), "", now)...)
 	m.asking = &asking{q: q, lines: append(lines, companyLines(q, m.painter, m.width())...)}
@@ -212,8 +230,18 @@ func (m *plainModel) page() {
 		m.say(moreWords(more))
 		return
 	}
-	m.out = append(m.out, foot(m.painter, m.width(), "", plainKeys())...)
 	m.say(wPlainRule)
+}
+
+// offer prints the keys when they count for the first time.
+func (m *plainModel) offer(now time.Time) {
+	if m.asking == nil || m.asking.offered || m.arming.state(now) != ready {
+		return
+	}
+	m.asking.offered = true
+	m.out = append(m.out, foot(m.painter, m.width(), "", slices.DeleteFunc(plainKeys(), func(b binding) bool {
+		return b.does == actPageDown // there is no more to read
+	}))...)
 }
 
 // printed tells the arming what is on the terminal now.

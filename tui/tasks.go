@@ -176,7 +176,7 @@ func (r roundText) lines(p painter, w int) []line {
 	}
 	out := append([]line{{}}, flow(title, w, nil, say("  "))...)
 	for _, s := range r.stages {
-		at := line{ours("  "+words(s.at.Format("15:04:05"))+"  ", faint)}
+		at := line{ours("  "+words(s.at.In(p.zone).Format("15:04:05"))+"  ", faint)}
 		out = append(out, flow(line{theirs(s.label, plain)}, w, at, say(repeat(" ", at.cells())))...)
 	}
 	if r.outcome != "" {

@@ -51,7 +51,7 @@ const (
 	wErrorUndone words = "Not done  "
 	wErrorNext   words = "Next      "
 	wNoneWaits   words = "No question waits."
-	wNotFront    words = "Nothing your agent did explains this one. It does not come to the front by itself."
+	wNotFront    words = "Nothing your agent did explains it, so it waits here."
 )
 
 // helpText is what the help says below the keys.
