@@ -24,4 +24,7 @@
 //
 // The operations themselves are one state machine without HTTP (operations.go). Rules are listed in rules.go, and
 // the ways in which the Company can be told to misbehave in faults.go.
+//
+// What this does not promise: nothing is on disk, and nothing that was asked for is forgotten before Close. It is a
+// Company for tests and demonstrations, not a shop.
 package testsite

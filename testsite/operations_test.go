@@ -3,6 +3,7 @@ package testsite
 import (
 	"fmt"
 	"net/url"
+	"sync"
 	"testing"
 	"time"
 )
@@ -86,6 +87,30 @@ func TestAnOperationIsPerformedOnceHoweverOftenItsApprovalIsSent(t *testing.T) {
 	}
 }
 
+// Clauses: OPS3-7.01, OPS3-6.48
+func TestParallelApprovalsAndRequestsPerformAnOperationOnce(t *testing.T) {
+	b := newBench(t)
+	ref, op := b.asked(exchangeOf("M"))
+	b.is(b.approve(alice, ref, userApproval(op)), verdictRecorded)
+	verdicts := make(chan verdict, 40)
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() { verdicts <- b.request(alice, "ses_1", exchangeOf("M")).verdict })
+		all.Go(func() { verdicts <- b.approve(alice, ref, userApproval(op)).verdict })
+	}
+	all.Wait()
+	close(verdicts)
+	done := 0
+	for v := range verdicts {
+		if v == verdictDone {
+			done++
+		}
+	}
+	if done != 1 || len(b.done) != 1 {
+		t.Errorf("%d requests were answered as done, performed %v", done, b.done)
+	}
+}
+
 // Clauses: OPS3-3.30
 func TestTwoApprovedRevisionsOfAnOperationPerformItOnce(t *testing.T) {
 	b := newBench(t)
@@ -155,6 +180,7 @@ func TestTheFirstCheckThatFailsDecidesTheAnswer(t *testing.T) {
 	}
 	// Check 1 before check 2: performed, and not this User's.
 	b.is(b.approve(bob, ref, given), verdictInvalid)
+	b.is(b.approve(bob, bobs.ref, given), verdictOperation)
 	// Check 3: expired, in the form the reference then gets.
 	b.at = b.at.Add(time.Hour)
 	b.is(b.approve(alice, other, userApproval(otherOp)), verdictInvalid)
@@ -260,7 +286,7 @@ func TestADeclinedApprovalIsNeverRecorded(t *testing.T) {
 	}
 }
 
-// Clauses: OPS3-6.56, OPS3-7.08, OPS3-7.09, OPS3-7.03, OPS3-6.57
+// Clauses: OPS3-6.56, OPS3-6.63, OPS3-7.08, OPS3-7.09, OPS3-7.03, OPS3-6.57
 func TestWhileItIsPerformedNothingIsAnsweredAsIfItFailed(t *testing.T) {
 	b := newBench(t)
 	ref, op := b.asked(exchangeOf("M"))
