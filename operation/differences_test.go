@@ -58,6 +58,7 @@ func TestSummaryThatSaysOtherThanTheTermsIsADifference(t *testing.T) {
 			[]string{"Differs: the summary says “November 9, 2026”, the terms say “2026-12-09”"}},
 		{"the same line once", "It costs $7.00, really $7.00.", `{"item":"a"}`,
 			[]string{"Differs: the summary says 7.00, the terms don't"}},
+		{"another amount in emphasis", "Pay **$7.00**.", jacketTerms, []string{"Differs: the summary says 7.00, the terms say 70.00"}},
 		{"no summary", "", jacketTerms, nil},
 
 		// What must not cry wolf.
@@ -81,6 +82,9 @@ func TestSummaryThatSaysOtherThanTheTermsIsADifference(t *testing.T) {
 		{"the deadline", "Approve by October 8, 2026.", `{"x":"y"}`, nil},
 		{"an identifier that looks like an amount", "Pay $70.00.", `{"price":"70.00","payment_id":"99120","total_nights":3}`, nil},
 		{"zero needs no mention", "Pay $70.00.", `{"price":"70.00","fee":"0.00"}`, nil},
+		{"keys that only sound like amounts", "Two coffees.", `{"coffee_size":3,"feedback_score":5,"credit_card":"4242","taxi":"7"}`, nil},
+		{"emphasis", "Pay **$70.00** or _70.00_ or *$70.00*.", `{"price":"70.00"}`, nil},
+		{"key in camel case", "Pay nothing.", `{"unitPrice":"70.00"}`, []string{"Differs: the terms say 70.00, the summary doesn't"}},
 		{"amount paid", "You paid $70.00.", `{"amount_paid":"70.00"}`, nil},
 	}
 	for _, test := range tests {

@@ -46,12 +46,13 @@ func mentions(text string) []mention {
 
 var twoDecimals = regexp.MustCompile(`[.,][0-9]{2}$`)
 
-// The currency before and after a number, and what else may or may not touch it.
+// The currency before and after a number, and what may not touch it. Underscores alone do not bind: they
+// are emphasis in Markdown.
 var (
 	currencyBefore = regexp.MustCompile(`(?:^|[^\pL\pN_])(\p{Sc}|[A-Z]{3}) ?[-+−]?$|\p{Sc} ?[-+−]?$`)
 	currencyAfter  = regexp.MustCompile(`^[ \x{a0}\x{202f}]?(\p{Sc}|[A-Z]{3})(?:$|[^\pL\pN_])`)
-	boundToBefore  = regexp.MustCompile(`[\pL\pN_]$|[\pL\pN_)][-−.,:/@#&=~^\\']$|[:/@&=~^\\]$`)
-	boundToAfter   = regexp.MustCompile(`^[\pL\pN_]|^[-:@\\][\pL\pN]|^/[\pN]|^ ?(?i:[ap]\.?m\b)`)
+	boundToBefore  = regexp.MustCompile(`[\pL\pN]_*$|[\pL\pN_)][-−.,:/@#&=~^\\']$|[:/@&=~^\\]$`)
+	boundToAfter   = regexp.MustCompile(`^_*[\pL\pN]|^[-:@\\][\pL\pN]|^/[\pN]|^ ?(?i:[ap]\.?m\b)`)
 )
 
 // near is how much of the text around a number matters, in bytes.

@@ -70,7 +70,9 @@ type wireOperation struct {
 // Decode reads the JSON object of one operation: all required members, IDs of the right characters,
 // terms that are an object, an expires_at of RFC 3339. Its errors are *DecodeError.
 //
-// RFC 3339 allows a leap second, which this refuses: no deadline needs one.
+// RFC 3339 allows a leap second, which this refuses: no deadline needs one. An operation whose own JSON
+// form (MarshalJSON) would be larger than MaxAnswer is refused too, so that whatever was read once can be
+// read again from the ledger.
 func Decode(data []byte) (Operation, error) {
 	var wire wireOperation
 	if err := strictjson.Decode(data, answerLimits(), &wire); err != nil {
@@ -79,6 +81,13 @@ func Decode(data []byte) (Operation, error) {
 	op, err := wire.operation()
 	if err != nil {
 		return Operation{}, &DecodeError{"operation", err}
+	}
+	form, err := json.Marshal(op)
+	if err != nil {
+		return Operation{}, &DecodeError{"operation", err}
+	}
+	if len(form) > MaxAnswer {
+		return Operation{}, &DecodeError{"operation", &strictjson.Error{Rule: strictjson.ErrTooLarge, Offset: MaxAnswer}}
 	}
 	return op, nil
 }

@@ -103,13 +103,14 @@ func (t *termNumbers) hasDay(d day) bool {
 	return len(years) > 0 && (d.year == 0 || slices.Contains(years, d.year) || slices.Contains(years, 0))
 }
 
-// amountKey is what the keys of amounts have in them; compared with the key's letters alone.
-var amountKey = regexp.MustCompile(`amount|price|total|cost|fee|charge|refund|deposit|tax|balance|payment|fare|credit|difference`)
+// amountWord finds the keys of amounts, in the words that a key is made of.
+var amountWord = regexp.MustCompile(`amount|price|\b(?:sub)?totals?\b|\bcosts?\b|\bfees?\b|\b(?:sur)?charges?\b|\brefunds?\b|` +
+	`\bdeposits?\b|\btax(?:es)?\b|\bbalance\b|\bpayments?\b|\bfares?\b|\bcredits?\b|\bdifference\b`)
 
 // The last words of keys whose numbers are no amounts though the rest looks so (payment_id), or are
 // amounts in hundredths.
 const (
-	otherWords = " id no number ref reference code date at count quantity qty type method nights days items rate percent "
+	otherWords = " id no number ref reference code date at count quantity qty type method nights days items rate percent card account last4 "
 	minorWords = " cent cents minor pence "
 )
 
@@ -188,9 +189,10 @@ func (t *termNumbers) addValue(row Row, currency []string) {
 	for _, run := range digitRun.FindAllString(row.Value, -1) {
 		t.loose[shift(run, "", 0)] = true
 	}
-	last := lastWord(row.Label)
+	inKey := keyWords(row.Label)
+	last := inKey[strings.LastIndex(inKey, " ")+1:]
 	amount := !strings.Contains(otherWords, " "+last+" ") &&
-		(amountKey.MatchString(key(row.Label)) || len(currency) > 0 && last == "value")
+		(amountWord.MatchString(inKey) || len(currency) > 0 && last == "value")
 	if value, ok := literal(row.Value); ok {
 		m := mention{text: row.Value, values: append(numeric(row.Value), value), currency: currency}
 		if strings.Contains(minorWords, " "+last+" ") {
@@ -237,9 +239,15 @@ func (t *termNumbers) add(m mention, told bool) {
 	}
 }
 
-// lastWord returns the last word of a key such as price_amount or priceAmount, in lower case.
-func lastWord(label string) string {
-	label = label[strings.LastIndexAny(label, "_-. ")+1:]
-	parts := humps(label)
-	return strings.ToLower(parts[len(parts)-1])
+// keyWords returns the words of a key such as price_amount or priceAmount, in lower case with spaces
+// between. A key too long to be one has none.
+func keyWords(label string) string {
+	if len(label) > MaxID {
+		return ""
+	}
+	var found []string
+	for _, part := range strings.FieldsFunc(label, func(r rune) bool { return strings.ContainsRune("_-. /", r) }) {
+		found = append(found, humps(part)...)
+	}
+	return strings.ToLower(strings.Join(found, " "))
 }

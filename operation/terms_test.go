@@ -186,7 +186,7 @@ func drawTerms(t *rapid.T, label string) operation.Terms {
 		}
 		switch kind {
 		case 0:
-			return rapid.SampledFrom([]string{"", "x", "1", "[]", "‮"}).Draw(t, label)
+			return rapid.SampledFrom([]string{"", "x", "1", "[]", "\u202e"}).Draw(t, label)
 		case 1:
 			return rapid.SampledFrom([]json.Number{"1", "1.0", "-0", "1e2"}).Draw(t, label)
 		case 2:
