@@ -12,7 +12,72 @@ import (
 	"github.com/papaver-agent/papaver/testsite"
 )
 
-// The longer faults of the table in broken_agent_test.go.
+// How the faults of the table in broken_agent_test.go are done.
+
+// headerFault changes one correct look-up of a joined agent.
+func headerFault(change func(*testAgent, *http.Request)) func(*testing.T, *testsite.Site, *testAgent) {
+	return func(t *testing.T, _ *testsite.Site, a *testAgent) {
+		a.join()
+		r := a.endpointRequest(a.reference(a.press()), "")
+		change(a, r)
+		if got := a.send(a.api, r); got.status < 400 || got.json["operation"] != nil {
+			t.Errorf("answered with %d %s", got.status, got.body)
+		}
+	}
+}
+
+// sessionFault changes the Session JWT of one look-up.
+func sessionFault(edits ...edit) func(*testing.T, *testsite.Site, *testAgent) {
+	return headerFault(func(a *testAgent, r *http.Request) { r.Header.Set("Poppy-Session", a.session(edits...)) })
+}
+
+// delegationFault changes the delegation of the Session JWT of one look-up.
+func delegationFault(edits ...edit) func(*testing.T, *testsite.Site, *testAgent) {
+	return headerFault(func(a *testAgent, r *http.Request) {
+		r.Header.Set("Poppy-Session", a.session(func(h, _ map[string]any) { h["poppy_dlg"] = a.delegation(edits...) }))
+	})
+}
+
+// joinFault changes the assertion of one join, which must be refused without a cookie.
+func joinFault(edits ...edit) func(*testing.T, *testsite.Site, *testAgent) {
+	return func(t *testing.T, _ *testsite.Site, a *testAgent) { refusedJoin(t, a.join(edits...)) }
+}
+
+func refusedJoin(t *testing.T, got reply) {
+	t.Helper()
+	if got.status != http.StatusBadRequest || got.header.Get("Set-Cookie") != "" {
+		t.Errorf("join answered with %d, cookie %q", got.status, got.header.Get("Set-Cookie"))
+	}
+}
+
+// bodyFault sends another body than {"ref": …}.
+func bodyFault(body string) func(*testing.T, *testsite.Site, *testAgent) {
+	return headerFault(func(a *testAgent, r *http.Request) {
+		fresh := a.request(http.MethodPost, endpoint, body)
+		r.Body, r.ContentLength, r.GetBody = fresh.Body, fresh.ContentLength, fresh.GetBody
+	})
+}
+
+// approvalFault sends another Poppy-Approval than a correct one.
+func approvalFault(header func(*testAgent, operation) string) func(*testing.T, *testsite.Site, *testAgent) {
+	return func(_ *testing.T, _ *testsite.Site, a *testAgent) {
+		a.join()
+		ref := a.reference(a.press())
+		a.approve(ref, header(a, a.read(ref)))
+	}
+}
+
+func (a *testAgent) press() reply { return a.exchange("stormline-insulated", "M") }
+
+func set(name string, value any) edit { return func(_, p map[string]any) { p[name] = value } }
+
+func setHeader(name string, value any) edit { return func(h, _ map[string]any) { h[name] = value } }
+
+func without(name string) edit { return func(_, p map[string]any) { delete(p, name) } }
+
+func after(d time.Duration, name string, a *testAgent) edit {
+	return set(name, a.clock.now().Add(d).Unix())
+}
 
 // lost performs an approved exchange whose result never reaches the browser, and gives its reference.
 func lost(site *testsite.Site, a *testAgent) string {

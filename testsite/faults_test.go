@@ -34,6 +34,7 @@ func (a *testAgent) unfollowed(c *http.Client, r *http.Request) reply {
 	return a.send(&still, r)
 }
 
+// Clauses: OPS3-6.56, OPS3-6.75, OPS3-6.76, OPS3-6.77, OPS3-6.78, OPS3-6.79, OPS3-6.85
 func TestEachSwitchOfTheControlPortDoesWhatItSays(t *testing.T) {
 	for name, check := range map[string]func(*testing.T, *testsite.Site, *testAgent){
 		"decline": func(t *testing.T, site *testsite.Site, a *testAgent) {
