@@ -17,6 +17,7 @@ type room struct{ path, reason string }
 // one, with the reason, before it is written.
 var house = []room{
 	{"cmd/papaver", "the binary ties everything together and holds no protocol logic"},
+	{"examples", "flows as files, embedded for the demo"},
 	{"conformance/report", "a command of the project, not of the product"},
 	{"conformance", "reads the tests' marks; knows nothing of the product"},
 	{"mcpserver", "offers the agent's acts as tools, so it stands on the agent"},

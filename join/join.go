@@ -30,6 +30,7 @@ var (
 
 // Form submits a form in a browser context; *browser.Context does.
 type Form interface {
+	// SubmitForm posts the fields to action from a blank document and returns where that led; see [browser.Context].
 	SubmitForm(ctx context.Context, action string, fields []browser.Field) (browser.Landing, error)
 }
 

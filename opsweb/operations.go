@@ -35,7 +35,10 @@ const (
 
 // Page is what a round wants of the browser context it was sighted in; *browser.Context is one.
 type Page interface {
+	// ID names the context.
 	ID() browser.ContextID
+	// Again has the browser make the request of h again, which m caused. It calls permit with the way before it does
+	// anything, and does nothing when permit refuses or the error is browser.ErrCannotRepeat.
 	Again(ctx context.Context, m *browser.Made, h browser.Held, permit func(browser.How) error) (browser.How, error)
 }
 
