@@ -50,7 +50,7 @@ func strangeMakers(s sources) []string {
 		if file.isTest() {
 			continue
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
+		ast.Inspect(file.File, func(n ast.Node) bool {
 			use, ok := n.(*ast.SelectorExpr)
 			if !ok {
 				return true
