@@ -12,9 +12,9 @@ import (
 // Clauses: OPS3-3.05, OPS3-3.06, OPS3-3.32, OPS3-4.03, OPS3-4.04, OPS3-4.22, OPS3-4.23
 func TestWhatIsEmittedHasTheFormTheTextGives(t *testing.T) {
 	site, agent := world(t, testsite.Config{})
-	agent.join()
 	id, reference := regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`), regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 	for range 20 { // every name is random
+		agent.join()
 		ref := agent.reference(agent.press())
 		got := agent.lookUp(ref)
 		op := operationIn(t, got)
