@@ -2,7 +2,9 @@ package testsite_test
 
 import (
 	"net/http"
+	"net/url"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,5 +97,24 @@ func TestASiteServesNothingAfterClose(t *testing.T) {
 	}
 	if got := agent.control(site, "refuse-join", nil); got.err == nil {
 		t.Errorf("the control port answered with %d", got.status)
+	}
+}
+
+// Flows press these controls: their ids are a promise of the package comment.
+func TestTheControlsOfThePagesHaveTheirIDs(t *testing.T) {
+	_, agent := world(t, testsite.Config{})
+	agent.join()
+	for page, ids := range map[string][]string{
+		agent.get(orderURL).body:                                      {"model", "size", "exchange"},
+		agent.get(company + "/account/address").body:                  {"street", "city", "postal_code", "save-address", "result"},
+		agent.get(company + "/membership").body:                       {"cancel-membership"},
+		agent.submit(company+"/membership/cancel", url.Values{}).body: {"continue"},
+		agent.get(company + "/gift").body:                             {"message", "add-gift-wrap", "result"},
+	} {
+		for _, id := range ids {
+			if strings.Count(page, `id="`+id+`"`) != 1 {
+				t.Errorf("no single #%s on %.200s", id, page)
+			}
+		}
 	}
 }
