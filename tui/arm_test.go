@@ -45,24 +45,33 @@ func TestOnlyALoneKeyAfterTheTermsWereShownAnswers(t *testing.T) {
 			b.press(runes("a"), runes("n"))
 		}, nil},
 		"a and at once a space": {short, func(b *bench) { b.pass(wait); b.press(runes("a"), special(tea.KeySpace)) }, nil},
-		"a twice at once":       {short, func(b *bench) { b.pass(wait); b.press(runes("a"), runes("a")) }, nil},
-		"aa in one message":     {short, func(b *bench) { b.pass(wait); b.press(runes("aa")) }, nil},
-		"a pasted":              {short, func(b *bench) { b.pass(wait); b.press(pasted("a")) }, nil},
-		"a after a paste":       {short, func(b *bench) { b.pass(wait); b.press(pasted("x")); b.press(runes("a")) }, nil},
-		"Alt+a":                 {short, func(b *bench) { b.pass(wait); b.press(withAlt("a")) }, nil},
-		"Esc, then a":           {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeyEsc), runes("a")) }, nil},
-		"A":                     {short, func(b *bench) { b.pass(wait); b.press(runes("A")) }, nil},
-		"Ctrl+A":                {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeyCtrlA)) }, nil},
-		"a with a mark":         {short, func(b *bench) { b.pass(wait); b.press(runes("á")) }, nil},
-		"Cyrillic a":            {short, func(b *bench) { b.pass(wait); b.press(runes("а")) }, nil},
-		"Enter":                 {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeyEnter)) }, nil},
-		"line feed":             {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeyCtrlJ)) }, nil},
-		"Esc":                   {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeyEsc)) }, nil},
-		"space":                 {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeySpace)) }, nil},
-		"y":                     {short, func(b *bench) { b.pass(wait); b.press(runes("y")) }, nil},
-		"Tab":                   {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeyTab)) }, nil},
-		"mouse":                 {short, func(b *bench) { b.pass(wait); b.send(tea.MouseMsg{Type: tea.MouseLeft}) }, nil},
-		"kitty code":            {short, func(b *bench) { b.pass(wait); b.send(unknownInput("\x1b[97;1u")) }, nil},
+		"a, and another key after a wake that was due before": {short, func(b *bench) {
+			b.pass(wait)
+			b.press(runes("a"))
+			b.send(wakeMsg{})
+			b.press(runes("n"))
+		}, nil},
+		"a twice at once":   {short, func(b *bench) { b.pass(wait); b.press(runes("a"), runes("a")) }, nil},
+		"aa in one message": {short, func(b *bench) { b.pass(wait); b.press(runes("aa")) }, nil},
+		"a pasted":          {short, func(b *bench) { b.pass(wait); b.press(pasted("a")) }, nil},
+		"a after a paste":   {short, func(b *bench) { b.pass(wait); b.press(pasted("x")); b.press(runes("a")) }, nil},
+		"Alt+a":             {short, func(b *bench) { b.pass(wait); b.press(withAlt("a")) }, nil},
+		"Esc, then a":       {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeyEsc), runes("a")) }, nil},
+		"A":                 {short, func(b *bench) { b.pass(wait); b.press(runes("A")) }, nil},
+		"Ctrl+A":            {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeyCtrlA)) }, nil},
+		"a with a mark":     {short, func(b *bench) { b.pass(wait); b.press(runes("á")) }, nil},
+		"Cyrillic a":        {short, func(b *bench) { b.pass(wait); b.press(runes("а")) }, nil},
+		"Enter":             {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeyEnter)) }, nil},
+		"line feed":         {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeyCtrlJ)) }, nil},
+		"Esc":               {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeyEsc)) }, nil},
+		"space":             {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeySpace)) }, nil},
+		"y":                 {short, func(b *bench) { b.pass(wait); b.press(runes("y")) }, nil},
+		"Tab":               {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeyTab)) }, nil},
+		"mouse": {short, func(b *bench) {
+			b.pass(wait)
+			b.send(tea.MouseMsg{Action: tea.MouseActionPress, Button: tea.MouseButtonLeft})
+		}, nil},
+		"kitty code": {short, func(b *bench) { b.pass(wait); b.send(unknownInput("\x1b[97;1u")) }, nil},
 		"a right after a kitty code": {short, func(b *bench) {
 			b.pass(wait)
 			b.send(unknownInput("\x1b[98;1u"))

@@ -180,19 +180,26 @@ func (d *device) stopWork() {
 	}
 }
 
-// outcome is what the UI returns: the model's own ending, else why the context ended, else Bubble Tea's error.
-func (d *device) outcome(program, ending error) error {
-	switch cause := context.Cause(d.ctx); {
-	case ending != nil:
-		return ending
-	case program == nil:
-		return nil
-	case cause != nil && !errors.Is(cause, context.Canceled):
+// run runs a program until it ends by itself (nil) or d's context ends (its cause). The program is told to quit, not
+// killed: a killed one closes what its reader still waits on.
+func (d *device) run(m tea.Model, options ...tea.ProgramOption) error {
+	program := tea.NewProgram(m, append(options, tea.WithInput(d), tea.WithOutput(d), tea.WithoutSignalHandler())...)
+	d.watcher.Go(func() {
+		<-d.ctx.Done()
+		kill := time.AfterFunc(stopTimeout, program.Kill)
+		defer kill.Stop()
+		program.Quit()
+	})
+	_, err := program.Run()
+	cause := context.Cause(d.ctx)
+	d.stopWork()
+	switch {
+	case cause != nil:
 		return cause
-	case d.ctx.Err() != nil && errors.Is(program, tea.ErrProgramKilled):
-		return context.Canceled
+	case err != nil:
+		return fmt.Errorf("terminal: %w", err)
 	default:
-		return fmt.Errorf("terminal: %w", program)
+		return nil
 	}
 }
 
@@ -232,10 +239,11 @@ type guarded struct {
 	end context.CancelCauseFunc
 }
 
-func (g guarded) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (g guarded) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
+	next = g // also when the model panics: Bubble Tea asks for one more view
 	defer catch(g.end)
-	_, cmd := g.Model.Update(msg)
-	return g, cmd
+	_, cmd = g.Model.Update(msg)
+	return next, cmd
 }
 
 func (g guarded) View() string {

@@ -43,7 +43,7 @@ func golden(t *testing.T, name, screen string) {
 	}
 }
 
-// widest fails when a line is wider than the terminal, or when there are more lines than it has.
+// fitsScreen fails when a line is wider than the terminal, or when there are more lines than it has.
 func fitsScreen(t *testing.T, screen string, w, h int) {
 	t.Helper()
 	lines := splitLines(screen)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -152,7 +153,7 @@ func (r *running) end() error {
 	}
 }
 
-// liveShort and liveExchange are the questions of these tests, with a deadline by the real clock.
+// live gives q a deadline by the real clock.
 func live(q attach.Question) attach.Question {
 	q.Request.Question.Deadline = time.Now().Add(5 * time.Minute)
 	return q
@@ -391,6 +392,24 @@ func TestWithoutAControllingTerminalThereIsNoUI(t *testing.T) {
 	if code := exitCode(t, cmd); code != 42 {
 		t.Fatalf("exit code %d, want ErrNoTerminal", code)
 	}
+}
+
+func TestNothingIsAskedOfTheTerminal(t *testing.T) {
+	s := newTerminal(t, 80, 24)
+	cmd := childCommand(t.Context())
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "CI=") || strings.HasPrefix(v, "TERM=") })
+	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.slave, s.slave, s.slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.waitFor("Exchange the jacket")
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	exitCode(t, cmd)
+	s.wantRestored()
 }
 
 func TestSignalsEndTheUIAndRestoreTheTerminal(t *testing.T) {

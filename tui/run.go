@@ -11,7 +11,10 @@ import (
 
 	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/attach"
+	"github.com/papaver-agent/papaver/internal/quietstart"
 )
+
+func init() { quietstart.Done() }
 
 var (
 	// ErrNoTerminal is returned when there is no controlling terminal: without one nobody is asked.
@@ -69,12 +72,11 @@ func Run(ctx context.Context, cfg Config) error {
 	d := newDevice(ctx, cfg.Terminal, cfg.Now)
 	defer d.close()
 	m := newModel(cfg, d)
-	program := tea.NewProgram(guarded{m, d.end},
-		tea.WithContext(d.ctx), tea.WithInput(d), tea.WithOutput(d), tea.WithAltScreen(), tea.WithoutSignalHandler())
-	_, err := program.Run()
-	d.stopWork()
-	if err = d.outcome(err, m.ending); err != nil {
+	if err := d.run(guarded{m, d.end}, tea.WithAltScreen()); err != nil {
 		return err
+	}
+	if m.ending != nil {
+		return m.ending
 	}
 	if cfg.UntilDone {
 		return d.print(m.lastScreen(d.width()))
@@ -97,9 +99,8 @@ func RunPlain(ctx context.Context, cfg Config) error {
 	}
 	defer restore()
 	m := newPlainModel(cfg, d)
-	program := tea.NewProgram(guarded{m, d.end},
-		tea.WithContext(d.ctx), tea.WithInput(d), tea.WithOutput(d), tea.WithoutRenderer(), tea.WithoutSignalHandler())
-	_, err = program.Run()
-	d.stopWork()
-	return d.outcome(err, m.ending)
+	if err := d.run(guarded{m, d.end}, tea.WithoutRenderer()); err != nil {
+		return err
+	}
+	return m.ending
 }

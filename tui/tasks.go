@@ -224,7 +224,7 @@ func waitingWords(n int) words {
 
 func unexplainedWords(n int) words {
 	if n == 1 {
-		return "1 operation came that nothing your agent did explains. It was not approved."
+		return "1 operation came that nothing your agent did explains. It does not come to the front by itself."
 	}
 	return count(n) + " operations came that nothing your agent did explains. None was approved."
 }
