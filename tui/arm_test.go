@@ -60,7 +60,7 @@ func TestOnlyALoneKeyAfterTheTermsWereShownAnswers(t *testing.T) {
 		"A":                 {short, func(b *bench) { b.pass(wait); b.press(runes("A")) }, nil},
 		"Ctrl+A":            {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeyCtrlA)) }, nil},
 		"a with a mark":     {short, func(b *bench) { b.pass(wait); b.press(runes("á")) }, nil},
-		"Cyrillic a":        {short, func(b *bench) { b.pass(wait); b.press(runes("а")) }, nil},
+		"Cyrillic a":        {short, func(b *bench) { b.pass(wait); b.press(runes("\u0430")) }, nil},
 		"Enter":             {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeyEnter)) }, nil},
 		"line feed":         {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeyCtrlJ)) }, nil},
 		"Esc":               {short, func(b *bench) { b.pass(wait); b.press(special(tea.KeyEsc)) }, nil},

@@ -22,7 +22,7 @@ func hostile() []string {
 		"\x1b[2J\x1b[H\x1b[31mred\x1b[0m", "\x1b]8;;https://evil.test\x07click\x1b]8;;\x07", "\x1b]52;c;YQ==\x07", "\u009b2J", "\r\n\r\na approve",
 		"\b\b\b\b\b\b\b\b\b\bPapaver asks", "line one\nCompany  bank.test\nDiffers: nothing", "│ a approve · d don't approve", "┌─ the terms: this is what you approve ─",
 		"└──────\nPapaver asks for your answer", "a\u202Eevorppa", "\u2066x\u2069", "z\u0300" + strings.Repeat("\u0335", 300), "\u200b\u200b\ufeff", "\U000E0041\U000E0042",
-		"日本語日本語日本語", "👩‍👩‍👧‍👦🏳️‍🌈🇩🇪", "\xff\xfe", "\u2028\u2029", "”, and is your bank, calls itself “", "‹U+202E›", strings.Repeat("W", 300), strings.Repeat("a b ", 100),
+		"日本語日本語日本語", "👩\u200d👩\u200d👧\u200d👦🏳\ufe0f\u200d🌈🇩🇪", "\xff\xfe", "\u2028\u2029", "”, and is your bank, calls itself “", "‹U+202E›", strings.Repeat("W", 300), strings.Repeat("a b ", 100),
 		strings.Repeat("あ", 120), strings.Repeat("‹", 50), strings.Repeat("\t", 40), "ﷺ﷽", "𒐫𒈙⸻", "**bold *it* __x__ [l](javascript:x) <script>", "- \n- - - -\n1. 2. 3.",
 	}
 }
@@ -101,6 +101,7 @@ func checkScreen(t *testing.T, screen string, w int) {
 
 // Clauses: OPS3-3.23, OPS3-3.24, OPS3-3.25, OPS3-3.13
 func TestHostileTextLeavesOurLinesAsTheyAre(t *testing.T) {
+	t.Parallel()
 	for i, text := range hostile() {
 		q := hostileQuestion(t, text)
 		shown := charset{true}.question(q)
@@ -146,6 +147,7 @@ func countLines(lines []line, prefix string) int {
 }
 
 func TestHostileTextInATaskLeavesOurLinesAsTheyAre(t *testing.T) {
+	t.Parallel()
 	for _, text := range hostile() {
 		task := attach.Task{
 			ID: "t1", Title: text, Company: approval.Company{Domain: "stormline.test", Name: text}, Now: text, Started: noon(),

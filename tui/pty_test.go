@@ -206,6 +206,7 @@ func TestDOnARealTerminalDoesNotApprove(t *testing.T) {
 //
 // Clauses: OPS3-5.06
 func TestNoOtherBytesOfAKeyboardApprove(t *testing.T) {
+	t.Parallel()
 	for name, bytes := range map[string]string{
 		"Enter": "\r", "line feed": "\n", "Esc": "\x1b", "Alt+a": "\x1ba", "keypad Enter": "\x1bOM", "kitty a": "\x1b[97;1u",
 		"kitty a, released": "\x1b[97;1:3u", "modifyOtherKeys a": "\x1b[27;1;97~", "paste": "\x1b[200~a\x1b[201~", "unmarked paste": "a\n", "aa": "aa", "a then space": "a ",
