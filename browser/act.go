@@ -24,6 +24,9 @@ const (
 const (
 	defaultTimeout = 10 * time.Second      // of one act, without the wait for its requests
 	lookAgain      = 50 * time.Millisecond // between two looks for an element
+
+	// emptyRefusal is how Chromium calls a 4xx or 5xx without a body.
+	emptyRefusal = "net::ERR_HTTP_RESPONSE_CODE_FAILURE"
 )
 
 // Act is one thing to do in the page.
@@ -110,7 +113,11 @@ func (c *Context) do(ctx context.Context, m *Made) (begun bool, err error) {
 			return false, err
 		}
 		c.begin(m)
-		return true, c.tab.tab.Navigate(ctx, m.Act.URL)
+		err := c.tab.tab.Navigate(ctx, m.Act.URL)
+		if load, ok := errors.AsType[*LoadError](err); ok && load.Text == emptyRefusal {
+			err = nil // a response came, and Chromium shows a page of its own for it
+		}
+		return true, err
 	case Click:
 		seen, err := c.find(ctx, m)
 		if err != nil {

@@ -32,6 +32,7 @@ func SelfCheck(ctx context.Context, cfg Config) (version string, err error) {
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set(checkHeader, "?1")
 			w.WriteHeader(http.StatusForbidden)
+			_, _ = w.Write([]byte("held")) // when this fails the page does not come, which is noticed
 		}),
 	}
 	served := make(chan error, 1)

@@ -50,9 +50,9 @@ type DocumentError struct {
 // Error names the document and the rule.
 func (e *DocumentError) Error() string {
 	if e.Cause == nil {
-		return fmt.Sprintf("%s %s: %s", e.URL, e.Family, e.Rule)
+		return fmt.Sprintf("%s: %s", e.URL, e.Rule)
 	}
-	return fmt.Sprintf("%s %s: %s: %v", e.URL, e.Family, e.Rule, e.Cause)
+	return fmt.Sprintf("%s: %s: %v", e.URL, e.Rule, e.Cause)
 }
 
 // Unwrap returns the family and the cause.

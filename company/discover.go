@@ -246,6 +246,9 @@ func (d discovery) getOnce(ctx context.Context, at, from string, into any) (loca
 	req.Header.Set("Accept", "application/json")
 	res, err := d.client.Do(req)
 	if err != nil {
+		if u, ok := errors.AsType[*url.Error](err); ok {
+			err = u.Err // it would name the address once more
+		}
 		return "", &DocumentError{URL: at, Family: ErrUnreachable, Rule: "no answer", Cause: err}
 	}
 	defer func() { _ = res.Body.Close() }()

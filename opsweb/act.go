@@ -23,9 +23,7 @@ func place(address string) string {
 func (r *round) differences() []string {
 	lines := operation.Differences(r.op, r.facts())
 	if r.previous != nil {
-		for _, c := range operation.Changes(r.previous.Terms, r.op.Terms) {
-			lines = append(lines, fmt.Sprintf("Differs: %s was %s, is now %s", strings.Join(c.Path, "."), side(c.Old, c.OldKind), side(c.New, c.NewKind)))
-		}
+		lines = append(lines, operation.Revised(r.previous.Terms, r.op.Terms)...)
 		if r.previous.ExpiresAtSent != r.op.ExpiresAtSent {
 			lines = append(lines, fmt.Sprintf("Differs: the deadline was %s, is now %s", r.previous.ExpiresAtSent, r.op.ExpiresAtSent))
 		}
@@ -34,13 +32,6 @@ func (r *round) differences() []string {
 		lines = append(lines, fmt.Sprintf("Differs: the reference came from %s, not from the Company's domain", host))
 	}
 	return lines
-}
-
-func side(value string, kind operation.Kind) string {
-	if kind == operation.Absent {
-		return "not there"
-	}
-	return fmt.Sprintf("%q", value)
 }
 
 func hostOf(address string) string {
