@@ -120,6 +120,18 @@ func TestEveryOutcomeSaysWhetherTheActionWasPerformed(t *testing.T) {
 	}
 }
 
+func TestATaskWhoseProcessWasLostIsOver(t *testing.T) {
+	b := newBench(t, 80, 24)
+	lost := jacketTask()
+	lost.Outcome, lost.Now = "interrupted", "its process has ended"
+	b.send(viewMsg{attach.View{Tasks: []attach.Task{lost}}})
+	b.wantText("Ended interrupted; an open question stays open")
+	b.wantNoText("0:42")
+	if !b.m.inbox.done() {
+		t.Error("the UI waits for a task that no process runs")
+	}
+}
+
 func TestOtherScreens(t *testing.T) {
 	second := short(t)
 	second.Request.ID, second.Front = "q2", false

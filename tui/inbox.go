@@ -94,7 +94,7 @@ func (b *inbox) answered(msg answeredMsg) words {
 // done says that every task it was told of has ended.
 func (b *inbox) done() bool {
 	for _, t := range b.tasks {
-		if t.ended.IsZero() {
+		if !t.over() {
 			return false
 		}
 	}

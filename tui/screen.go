@@ -187,6 +187,9 @@ type task struct {
 	unexplained    int
 }
 
+// over says that the task has ended. One whose process was lost has an outcome, and nobody knows when.
+func (t task) over() bool { return !t.ended.IsZero() || t.outcome != "" }
+
 func (c charset) task(from attach.Task) task {
 	out := task{
 		id: from.ID, title: c.line(from.Title, labelCells), company: c.company(from.Company), now: c.line(from.Now, labelCells),

@@ -81,11 +81,14 @@ func scrolled(p painter, w, h int, title words, body, bottom []line, top int) []
 }
 
 func (t task) lines(p painter, w int, now time.Time) []line {
-	elapsed := now.Sub(t.started)
-	if !t.ended.IsZero() {
-		elapsed = t.ended.Sub(t.started)
+	elapsed := clock(now.Sub(t.started))
+	switch {
+	case !t.ended.IsZero():
+		elapsed = clock(t.ended.Sub(t.started))
+	case t.over():
+		elapsed = ""
 	}
-	time := ours(clock(elapsed), faint)
+	time := ours(elapsed, faint)
 	room := w - time.cells() - 1
 	out := flow(line{theirs(t.title, strong)}, room, say(wTask), say(repeat(" ", wTask.cells())))
 	out[0] = spread(out[0], line{time}, w)
