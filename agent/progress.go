@@ -240,10 +240,10 @@ func stage(body any) (label, now string) {
 			return "the Company says: approved, not performed", "looking how to go on"
 		}
 	case opsweb.SettledAs:
-		if b.Why != "" && b.Outcome != opsweb.Declined {
-			return string(b.Outcome) + ": " + b.Why, ""
+		// The outcome has a line of its own; why it is one is a stage.
+		if b.Outcome != opsweb.Declined {
+			return b.Why, ""
 		}
-		return string(b.Outcome), ""
 	}
 	return "", ""
 }

@@ -21,7 +21,7 @@ func place(address string) string {
 // the summary say against each other and against the act, what changed since the revision before, and a reference that
 // came from somewhere else than the Company.
 func (r *round) differences() []string {
-	lines := operation.Differences(r.op, r.facts())
+	lines := append([]string{}, operation.Differences(r.op, r.facts())...) // never null in an event
 	if r.previous != nil {
 		lines = append(lines, operation.Revised(r.previous.Terms, r.op.Terms)...)
 		if r.previous.ExpiresAtSent != r.op.ExpiresAtSent {
