@@ -80,6 +80,10 @@ func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held) (How, func(c
 	if err != nil {
 		return "", nil, fmt.Errorf("%w: %w", ErrCannotRepeat, err)
 	}
+	if c.tab.repeated(h.paused) {
+		// The page did it while the control was looked for, as when it is disabled until then.
+		return ByPage, func(context.Context) error { return nil }, nil
+	}
 	if again.Control != m.Control {
 		return "", nil, fmt.Errorf("%w: another control stands where it was", ErrCannotRepeat)
 	}
