@@ -35,6 +35,9 @@ var continueFunction string
 func (c *Context) Again(ctx context.Context, m *Made, h Held, permit func(How) error) (How, error) {
 	c.acting.Lock()
 	defer c.acting.Unlock()
+	if n, _ := c.tab.tab.Activity(); n > 0 {
+		c.tab.quiet(ctx, quietLimit) // the page may be making the request again by itself just now
+	}
 	how, do, err := c.wayToRepeat(ctx, m, h)
 	if err != nil {
 		return "", c.browser.gone(err)
