@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,12 +44,14 @@ func ParseAddress(s string) (Address, error) {
 		return Address{}, fmt.Errorf("company %q is not a URL", s)
 	case u.Scheme != "https":
 		return Address{}, fmt.Errorf("company %q: only https is spoken", s)
-	case u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+	case u.Hostname() == "" || strings.HasSuffix(u.Host, ":") || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return Address{}, fmt.Errorf("company %q: it is written https://DOMAIN", s)
 	case u.Path != "" && u.Path != "/":
 		return Address{}, fmt.Errorf("company %q: a Company is a whole domain, without a path", s)
 	}
-	return Address{origin: "https://" + u.Host, domain: u.Host}, nil
+	// The comparison to come is character for character, and a person may write a host in capitals or with its port.
+	domain := strings.TrimSuffix(strings.ToLower(u.Host), ":443")
+	return Address{origin: "https://" + domain, domain: domain}, nil
 }
 
 // Origin is the address as an https origin, without a final slash.
@@ -89,7 +92,7 @@ func Discover(ctx context.Context, client *http.Client, a Address, p profile.Pro
 
 	metadataURL, err := metadataURL(c.Issuer)
 	if err != nil {
-		return nil, &DocumentError{URL: resourceURL, Rule: fmt.Sprintf("the issuer %q is not an https URL", c.Issuer), Family: ErrUnreadable}
+		return nil, &DocumentError{URL: resourceURL, Rule: fmt.Sprintf("the issuer %s is not an https URL", quoted(c.Issuer)), Family: ErrUnreadable}
 	}
 	var metadata map[string]any
 	if err := d.get(ctx, metadataURL, &metadata); err != nil {
@@ -119,14 +122,16 @@ type poppyDocument struct {
 		Issuer string `json:"issuer"`
 	} `json:"auth"`
 	Web struct {
-		JoinEndpoint string `json:"browser_session_endpoint"`
+		JoinEndpoint *string `json:"browser_session_endpoint"`
 	} `json:"web"`
 	Extensions map[string]json.RawMessage `json:"extensions"`
 }
 
+// extensionEntry is an entry of an extension's list. The endpoint is read only when the version is ours: what it means
+// in another one is not ours to judge.
 type extensionEntry struct {
-	Version  string `json:"version"`
-	Endpoint string `json:"endpoint"`
+	Version  string          `json:"version"`
+	Endpoint json.RawMessage `json:"endpoint"`
 }
 
 type resourceDocument struct {
@@ -140,28 +145,20 @@ func (d discovery) readPoppy(at string, doc poppyDocument) (*Company, error) {
 		versions = []string{doc.Version}
 	}
 	if !slices.Contains(versions, d.profile.Version) {
-		return nil, &DocumentError{URL: at, Family: ErrVersion, Rule: fmt.Sprintf("protocol_versions lists %q, and we speak %q", versions, d.profile.Version)}
+		return nil, &DocumentError{URL: at, Family: ErrVersion, Rule: fmt.Sprintf("protocol_versions lists %s, and we speak %q", quoted(strings.Join(versions, ", ")), d.profile.Version)}
 	}
 	if doc.Organization.Domain != d.address.domain {
-		return nil, &DocumentError{URL: at, Family: ErrDisagree, Rule: fmt.Sprintf("organization.domain is %q and not the domain it is at, %q", doc.Organization.Domain, d.address.domain)}
+		return nil, &DocumentError{URL: at, Family: ErrDisagree, Rule: fmt.Sprintf("organization.domain is %s and not the domain it is at, %q", quoted(doc.Organization.Domain), d.address.domain)}
 	}
-	c := &Company{Domain: doc.Organization.Domain, Name: doc.Organization.Name, JoinEndpoint: doc.Web.JoinEndpoint}
-	var entries []extensionEntry // another shape than a list is another version's, and does not count
-	_ = json.Unmarshal(doc.Extensions["operations"], &entries)
-	for _, entry := range entries {
-		// A different major version does not count as support (Operations v3, section 2).
-		if entry.Version == d.profile.OperationsVersion {
-			c.OperationsListed, c.OperationsEndpoint = true, entry.Endpoint
-			break
-		}
+	c := &Company{Domain: doc.Organization.Domain, Name: doc.Organization.Name}
+	if at := doc.Web.JoinEndpoint; at != nil {
+		c.JoinEndpoint = *at
 	}
-	for member, value := range map[string]string{
-		"web.browser_session_endpoint":   c.JoinEndpoint,
-		"extensions.operations.endpoint": c.OperationsEndpoint,
-	} {
-		if value != "" && !isHTTPS(value) {
-			return nil, &DocumentError{URL: at, Family: ErrUnreadable, Rule: fmt.Sprintf("%s is %q and not an https URL", member, value)}
-		}
+	if err := d.readOperations(at, doc.Extensions["operations"], c); err != nil {
+		return nil, err
+	}
+	if doc.Web.JoinEndpoint != nil && !isHTTPS(c.JoinEndpoint) {
+		return nil, &DocumentError{URL: at, Family: ErrUnreadable, Rule: fmt.Sprintf("web.browser_session_endpoint is %s and not an https URL", quoted(c.JoinEndpoint))}
 	}
 	if c.OperationsEndpoint != "" && c.JoinEndpoint == "" {
 		return nil, &DocumentError{URL: at, Family: ErrDisagree, Rule: "extensions.operations.endpoint is listed without web.browser_session_endpoint"}
@@ -169,23 +166,50 @@ func (d discovery) readPoppy(at string, doc poppyDocument) (*Company, error) {
 	return c, nil
 }
 
+// readOperations reads the entry of our version (Operations v3, section 2). An extension that is no list, and an entry
+// that is no object with a version in a string, are of a version that is not ours: a different one does not count as
+// support.
+func (d discovery) readOperations(at string, raw json.RawMessage, c *Company) error {
+	var list []json.RawMessage
+	if raw == nil || strictjson.Decode(raw, strictjson.Limits{}, &list) != nil {
+		return nil
+	}
+	for _, item := range list {
+		var entry extensionEntry
+		if strictjson.Decode(item, strictjson.Limits{}, &entry) != nil || entry.Version != d.profile.OperationsVersion {
+			continue
+		}
+		if c.OperationsListed {
+			return &DocumentError{URL: at, Family: ErrDisagree, Rule: fmt.Sprintf("extensions.operations lists version %q twice", entry.Version)}
+		}
+		c.OperationsListed = true
+		if entry.Endpoint == nil || string(entry.Endpoint) == "null" {
+			continue
+		}
+		if err := strictjson.Decode(entry.Endpoint, strictjson.Limits{}, &c.OperationsEndpoint); err != nil || !isHTTPS(c.OperationsEndpoint) {
+			return &DocumentError{URL: at, Family: ErrUnreadable, Rule: fmt.Sprintf("extensions.operations.endpoint is %s and not an https URL", quoted(c.OperationsEndpoint))}
+		}
+	}
+	return nil
+}
+
 func (d discovery) readResource(at string, doc resourceDocument, poppy poppyDocument, c *Company) error {
 	if want := d.profile.ResourceScheme + c.Domain; doc.Resource != want {
-		return &DocumentError{URL: at, Family: ErrDisagree, Rule: fmt.Sprintf("resource is %q and not %q", doc.Resource, want)}
+		return &DocumentError{URL: at, Family: ErrDisagree, Rule: fmt.Sprintf("resource is %s and not %q", quoted(doc.Resource), want)}
 	}
 	if len(doc.Servers) != 1 {
 		return &DocumentError{URL: at, Family: ErrDisagree, Rule: fmt.Sprintf("authorization_servers names %d issuers; the Company is its one issuer", len(doc.Servers))}
 	}
 	c.Issuer = doc.Servers[0]
 	if poppy.Auth.Issuer != "" && poppy.Auth.Issuer != c.Issuer {
-		return &DocumentError{URL: at, Family: ErrDisagree, Rule: fmt.Sprintf("authorization_servers names %q and poppy.json's auth.issuer %q", c.Issuer, poppy.Auth.Issuer)}
+		return &DocumentError{URL: at, Family: ErrDisagree, Rule: fmt.Sprintf("authorization_servers names %s and poppy.json's auth.issuer %s", quoted(c.Issuer), quoted(poppy.Auth.Issuer))}
 	}
 	return nil
 }
 
 func (d discovery) readMetadata(at string, doc map[string]any, c *Company) error {
 	if issuer, _ := doc["issuer"].(string); issuer != c.Issuer {
-		return &DocumentError{URL: at, Family: ErrDisagree, Rule: fmt.Sprintf("issuer is %q and not %q", issuer, c.Issuer)}
+		return &DocumentError{URL: at, Family: ErrDisagree, Rule: fmt.Sprintf("issuer is %s and not %s", quoted(issuer), quoted(c.Issuer))}
 	}
 	if !contains(doc[d.profile.DomainsMember], c.Domain) {
 		return &DocumentError{URL: at, Family: ErrDisagree, Rule: fmt.Sprintf("%s does not list %q", d.profile.DomainsMember, c.Domain)}
@@ -213,6 +237,17 @@ func metadataURL(issuer string) (string, error) {
 		return "", err
 	}
 	return "https://" + u.Host + "/.well-known/oauth-authorization-server" + strings.TrimSuffix(u.EscapedPath(), "/"), nil
+}
+
+// maxQuoted is how much of a Company's value an error repeats, in bytes.
+const maxQuoted = 200
+
+// quoted is a Company's value as an error repeats it: what does not print is escaped, and a long one is cut.
+func quoted(s string) string {
+	if len(s) > maxQuoted {
+		return fmt.Sprintf("%q… (%d bytes)", s[:maxQuoted], len(s))
+	}
+	return strconv.Quote(s)
 }
 
 func isHTTPS(s string) bool {
@@ -263,7 +298,7 @@ func (d discovery) getOnce(ctx context.Context, at, from string, into any) (loca
 		return "", &DocumentError{URL: at, Family: ErrUnreadable, Rule: "the answer is not a document", Cause: &statusError{res.StatusCode}}
 	}
 	if media, _, err := mime.ParseMediaType(res.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return "", &DocumentError{URL: at, Family: ErrUnreadable, Rule: fmt.Sprintf("its content type is %q and not application/json", res.Header.Get("Content-Type"))}
+		return "", &DocumentError{URL: at, Family: ErrUnreadable, Rule: fmt.Sprintf("its content type is %s and not application/json", quoted(res.Header.Get("Content-Type")))}
 	}
 	limits := strictjson.Limits{Bytes: maxDocument, Depth: maxDepth}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxDocument+1))
