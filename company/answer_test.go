@@ -1,0 +1,125 @@
+package company_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/internal/strictjson"
+	"github.com/papaver-agent/papaver/profile"
+)
+
+func TestAnAnswerThatIsNoDocumentIsRefusedWithTheRule(t *testing.T) {
+	t.Parallel()
+	down := errors.New("connection refused")
+	publish := func(p page) func(map[string]page) { return func(pages map[string]page) { pages[poppyURL] = p } }
+	for name, tc := range map[string]struct {
+		page   page
+		family error
+		rule   string
+		cause  error
+	}{
+		"unreachable":        {page{err: down}, company.ErrUnreachable, "no answer", down},
+		"a server error":     {page{status: 500, body: goodPoppy}, company.ErrUnreadable, "not a document", nil},
+		"forbidden":          {page{status: 403, body: goodPoppy}, company.ErrUnreadable, "not a document", nil},
+		"no content":         {page{status: 204}, company.ErrUnreadable, "not a document", nil},
+		"a page":             {page{body: goodPoppy, media: "text/html"}, company.ErrUnreadable, "content type", nil},
+		"a near content":     {page{body: goodPoppy, media: "application/jsonp"}, company.ErrUnreadable, "content type", nil},
+		"a broken type":      {page{body: goodPoppy, media: ";"}, company.ErrUnreadable, "content type", nil},
+		"empty":              {page{}, company.ErrUnreadable, "JSON", strictjson.ErrSyntax},
+		"not JSON":           {page{body: "<html>"}, company.ErrUnreadable, "JSON", strictjson.ErrSyntax},
+		"null":               {page{body: "null"}, company.ErrUnreadable, "JSON", strictjson.ErrNull},
+		"a list":             {page{body: "[]"}, company.ErrUnreadable, "JSON", strictjson.ErrWrongType},
+		"a member twice":     {page{body: strings.Replace(goodPoppy, `"web"`, `"web": {}, "web"`, 1)}, company.ErrUnreadable, "JSON", strictjson.ErrDuplicateMember},
+		"an inner one twice": {page{body: strings.Replace(goodPoppy, `"version": "3"`, `"version": "2", "version": "3"`, 1)}, company.ErrUnreadable, "JSON", strictjson.ErrDuplicateMember},
+		"two values":         {page{body: goodPoppy + goodPoppy}, company.ErrUnreadable, "JSON", strictjson.ErrTrailing},
+		"not UTF-8":          {page{body: strings.Replace(goodPoppy, "Shop", "Sh\xffp", 1)}, company.ErrUnreadable, "JSON", strictjson.ErrInvalidUTF8},
+		"too large":          {page{body: goodPoppy + strings.Repeat(" ", 256<<10)}, company.ErrUnreadable, "JSON", strictjson.ErrTooLarge},
+		"too deep":           {page{body: `{"a":` + strings.Repeat("[", 16) + strings.Repeat("]", 16) + `}`}, company.ErrUnreadable, "JSON", strictjson.ErrTooDeep},
+		"a redirect to http": {page{status: 302, location: "http://example.com/poppy.json"}, company.ErrUnreadable, "redirects", nil},
+		"one to a file":      {page{status: 302, location: "file:///etc/passwd"}, company.ErrUnreadable, "redirects", nil},
+		"one to no URL":      {page{status: 302, location: "https://[x"}, company.ErrUnreachable, "no answer", nil},
+		"one to nowhere":     {page{status: 302}, company.ErrUnreadable, "not a document", nil},
+		"one to itself":      {page{status: 302, location: poppyURL}, company.ErrUnreadable, "more than 3 redirects", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := example(publish(tc.page))
+			c, err := w.discover(t)
+			wantDocumentError(t, c, err, tc.family, poppyURL, tc.rule)
+			if tc.cause != nil && !errors.Is(err, tc.cause) {
+				t.Errorf("err = %v does not wrap %v", err, tc.cause)
+			}
+			for _, asked := range w.asked {
+				if asked != poppyURL {
+					t.Errorf("%s was asked for", asked)
+				}
+			}
+		})
+	}
+}
+
+func TestADocumentOfTheLargestSizeAndDepthIsRead(t *testing.T) {
+	t.Parallel()
+	deep := strings.Replace(goodPoppy, "{", `{"deep":`+strings.Repeat("[", 15)+strings.Repeat("]", 15)+",", 1)
+	full := deep + strings.Repeat(" ", 256<<10-len(deep))
+	if _, err := example(func(p map[string]page) { p[poppyURL] = page{body: full} }).discover(t); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRedirectsToHTTPSAreFollowedAndTheDocumentBelongsToWhereItWasAskedFor(t *testing.T) {
+	t.Parallel()
+	w := example(func(p map[string]page) {
+		p[poppyURL] = page{status: 301, location: "/one"} // relative
+		p["https://example.com/one"] = page{status: 307, location: "https://cdn.example/two"}
+		p["https://cdn.example/two"] = page{status: 303, location: "https://cdn.example/three"}
+		p["https://cdn.example/three"] = page{body: goodPoppy}
+	})
+	if c, err := w.discover(t); err != nil || c.Domain != "example.com" {
+		t.Errorf("three redirects: %+v, %v", c, err)
+	}
+	w.pages["https://cdn.example/three"] = page{status: 302, location: "https://cdn.example/four"}
+	w.pages["https://cdn.example/four"] = page{body: goodPoppy}
+	c, err := w.discover(t)
+	wantDocumentError(t, c, err, company.ErrUnreadable, poppyURL, "more than 3 redirects")
+}
+
+func TestADomainThatPublishesNothingIsToldFromOneThatIsBroken(t *testing.T) {
+	t.Parallel()
+	for status, nothing := range map[int]bool{404: true, 410: true, 400: false, 401: false, 403: false, 429: false, 500: false, 503: false} {
+		w := example(func(p map[string]page) { p[poppyURL] = page{status: status} })
+		_, err := w.discover(t)
+		if errors.Is(err, company.ErrNothingPublished) != nothing {
+			t.Errorf("status %d: err = %v", status, err)
+		}
+		if len(w.asked) != 1 {
+			t.Errorf("status %d: asked for %q", status, w.asked)
+		}
+	}
+}
+
+func TestAnEndedContextEndsDiscovery(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	a, err := company.ParseAddress("example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = company.Discover(ctx, &http.Client{Transport: waits{}}, a, profile.V1())
+	if !errors.Is(err, company.ErrUnreachable) || !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+// waits answers when the request's context ends.
+type waits struct{}
+
+func (waits) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
