@@ -17,8 +17,10 @@ type fact struct {
 func (t task) facts(p painter, w int) []fact {
 	var out []fact
 	tell := func(key string, lines []line) { out = append(out, fact{t.id + "\x00" + key, lines}) }
-	head := flow(line{theirs(t.title, plain)}, w, say(wTask), say(repeat(" ", wTask.cells())))
-	tell("task", append(head, flow(t.company.introduce(), w, say(wWith), say(repeat(" ", wWith.cells())))...))
+	tell("task", flow(line{theirs(t.title, plain)}, w, say(wTask), say(repeat(" ", wTask.cells()))))
+	if with := t.with(w); len(with) > 0 {
+		tell("with", with)
+	}
 	for i, s := range t.steps {
 		if s.state == attach.StepToDo {
 			continue

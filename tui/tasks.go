@@ -24,6 +24,14 @@ type tasksView struct {
 	pinned  bool // the User scrolled; else the screen follows what happens
 }
 
+// with says whose site the task is at; nothing while that is not known yet.
+func (t task) with(w int) []line {
+	if t.company.domain == (plaintext.Text{}) {
+		return nil
+	}
+	return flow(t.company.introduce(), w, say(wWith), say(repeat(" ", wWith.cells())))
+}
+
 // body is all there is to see, however long.
 func (v tasksView) body(p painter, w int, now time.Time) []line {
 	var out []line
@@ -92,7 +100,7 @@ func (t task) lines(p painter, w int, now time.Time) []line {
 	room := w - time.cells() - 1
 	out := flow(line{theirs(t.title, strong)}, room, say(wTask), say(repeat(" ", wTask.cells())))
 	out[0] = spread(out[0], line{time}, w)
-	out = append(out, flow(t.company.introduce(), w, say(wWith), say(repeat(" ", wWith.cells())))...)
+	out = append(out, t.with(w)...)
 	out = append(out, t.progress(p, w)...)
 	out = append(out, t.stepLines(p, w)...)
 	hang := say(repeat(" ", wNow.cells()))
