@@ -41,6 +41,9 @@ type Config struct {
 	// HostResolverRules and LeafKeys are how named hosts are reached, see package reach.
 	HostResolverRules string
 	LeafKeys          []string
+	// Private reports whether a host (without a port) may be asked at a loopback or private address. Nil: none may, and a
+	// page's request to such an address is broken off before it leaves.
+	Private func(host string) bool
 	// Watch is the header whose responses are given to OnHeld.
 	Watch string
 	// OnHeld is called for each response that carries Watch, before the page sees it. It records and returns: it never
@@ -92,7 +95,7 @@ func Start(ctx context.Context, cfg Config) (*Browser, error) {
 
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	b.engine, err = cfg.Driver.Start(ctx, Process{Bin: bin, ProfileDir: profile, Flags: flags(cfg), Env: environment(profile)}, b.onPaused)
+	b.engine, err = cfg.Driver.Start(ctx, Process{Bin: bin, ProfileDir: profile, Flags: flags(cfg), Env: environment(profile), Guard: guarded}, b.onPaused)
 	if err != nil {
 		b.end()
 		return nil, errors.Join(fmt.Errorf("chromium %s did not start: %w", bin, err), removeProfile(profile))

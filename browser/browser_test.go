@@ -46,6 +46,7 @@ func start(t *testing.T, onHeld func(context.Context, browser.Held)) *browser.Br
 		Driver:    chromedpdriver.Driver{},
 		NoSandbox: os.Getenv("PAPAVER_TEST_SANDBOX") == "off" || os.Geteuid() == 0,
 		Watch:     field,
+		Private:   func(host string) bool { return host == "127.0.0.1" },
 		OnHeld:    onHeld,
 	})
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 // is in this package, so that every driver holds, judges and acts alike.
 type Driver interface {
 	// Start starts the process that p describes and returns when responses are held: before it returns, every response
-	// of every page, frame and worker made from then on is paused at the response stage and given to paused.
+	// of every page, frame and worker made from then on is paused at the response stage and given to paused. Requests
+	// that match p.Guard are paused before they leave, too.
 	//
 	// paused is called for each one, in the order Chromium reports them; it does not block. A response stays paused
 	// until Release or Fail. The life of the Chromium is not ctx's; ctx bounds the start.
@@ -22,6 +23,8 @@ type Process struct {
 	ProfileDir string // an existing, empty folder of this Chromium's own
 	Flags      []Flag
 	Env        []string // the whole environment
+	// Guard are URL patterns, as of Fetch.enable: a request that matches one is paused before it leaves too.
+	Guard []string
 }
 
 // Flag is one command line switch of Chromium.
@@ -107,9 +110,11 @@ type LoadError struct {
 // Error implements error.
 func (e *LoadError) Error() string { return e.URL + " did not load: " + e.Text }
 
-// Paused is a response that Chromium holds for us. A driver fills it in from Fetch.requestPaused.
+// Paused is a response that Chromium holds for us, or a guarded request before it leaves. A driver fills it in from
+// Fetch.requestPaused.
 type Paused struct {
 	ID       PausedID
+	Leaving  bool     // a request that has not left yet; it has no Status and no Headers
 	Frame    TargetID // the frame or worker that asked; a tab's main frame has the tab's id
 	Resource string   // CDP's Network.ResourceType: Document, Fetch, XHR, Preflight, …
 	Method   string

@@ -65,6 +65,10 @@ func (b *Browser) onPaused(p Paused) {
 }
 
 func (b *Browser) handle(p Paused) {
+	if p.Leaving {
+		b.letLeave(p)
+		return
+	}
 	tab := b.observe(p)
 	if tab != nil && tab.refuses(p) {
 		ctx, cancel := context.WithTimeout(b.life, releaseTimeout)

@@ -44,6 +44,7 @@ func SelfCheck(ctx context.Context, cfg Config) (version string, err error) {
 
 	var held atomic.Int32
 	cfg.Watch = checkHeader
+	cfg.Private = func(host string) bool { return host == "127.0.0.1" }
 	cfg.OnHeld = func(context.Context, Held) { held.Add(1) }
 	b, err := Start(ctx, cfg)
 	if err != nil {

@@ -76,7 +76,7 @@ func (d Driver) Start(ctx context.Context, p browser.Process, paused func(browse
 		return nil, ctx.Err()
 	}
 	e.browser = chromedp.FromContext(root).Browser
-	if err := e.hold(ctx, paused); err != nil {
+	if err := e.hold(ctx, p.Guard, paused); err != nil {
 		return nil, errors.Join(err, e.Close(ctx))
 	}
 	return e, nil
@@ -101,7 +101,7 @@ type engine struct {
 }
 
 // hold switches interception on and begins to hand paused responses on.
-func (e *engine) hold(ctx context.Context, paused func(browser.Paused)) error {
+func (e *engine) hold(ctx context.Context, guard []string, paused func(browser.Paused)) error {
 	version, err := cdp.Call(ctx, e.browser, protocol.GetVersion, cdp.Empty{})
 	if err != nil {
 		return fmt.Errorf("version: %w", err)
@@ -132,9 +132,11 @@ func (e *engine) hold(ctx context.Context, paused func(browser.Paused)) error {
 		}
 		close(e.gone)
 	})
-	_, err = cdp.Call(ctx, e.browser, fetch.Enable, fetch.EnableParams{
-		Patterns: []*fetch.RequestPattern{{URLPattern: "*", RequestStage: fetch.RequestStageResponse}},
-	})
+	patterns := []*fetch.RequestPattern{{URLPattern: "*", RequestStage: fetch.RequestStageResponse}}
+	for _, p := range guard {
+		patterns = append(patterns, &fetch.RequestPattern{URLPattern: p, RequestStage: fetch.RequestStageRequest})
+	}
+	_, err = cdp.Call(ctx, e.browser, fetch.Enable, fetch.EnableParams{Patterns: patterns})
 	if err != nil {
 		return fmt.Errorf("responses cannot be held: %w", err)
 	}
@@ -153,6 +155,7 @@ func decodePaused(raw []byte) (browser.Paused, bool) {
 		FrameID  string `json:"frameId"`
 		Resource string `json:"resourceType"`
 		Status   int    `json:"responseStatusCode"`
+		Failure  string `json:"responseErrorReason"`
 		Headers  []struct {
 			Name  string `json:"name"`
 			Value string `json:"value"`
@@ -164,6 +167,8 @@ func decodePaused(raw []byte) (browser.Paused, bool) {
 	p := browser.Paused{
 		ID: browser.PausedID(ev.RequestID), Frame: browser.TargetID(ev.FrameID), Resource: ev.Resource,
 		Method: ev.Request.Method, URL: ev.Request.URL, Status: ev.Status,
+		// A pause is of the response when it has a status or the reason why there is none.
+		Leaving: ev.Status == 0 && ev.Failure == "",
 	}
 	for _, h := range ev.Headers {
 		p.Headers = append(p.Headers, browser.Header{Name: h.Name, Value: h.Value})

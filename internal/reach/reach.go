@@ -166,7 +166,7 @@ func (r *Reach) dial(ctx context.Context, network, address string) (net.Conn, er
 		if err != nil {
 			return err
 		}
-		if !public(ap.Addr()) {
+		if !Public(ap.Addr()) {
 			return fmt.Errorf("%s is at %s: %w; name it with --connect-to if that is meant", address, ap.Addr(), ErrPrivateAddress)
 		}
 		return nil
@@ -177,7 +177,8 @@ func (r *Reach) dial(ctx context.Context, network, address string) (net.Conn, er
 // sharedSpace is the carrier-grade NAT range of RFC 6598, private in effect but not by [netip.Addr.IsPrivate].
 var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
 
-func public(a netip.Addr) bool {
+// Public reports whether an address is one that anybody's site may be at: not loopback, private, link-local or shared.
+func Public(a netip.Addr) bool {
 	a = a.Unmap()
 	return a.IsGlobalUnicast() && !a.IsPrivate() && !sharedSpace.Contains(a) && !a.IsLoopback() && !a.IsLinkLocalUnicast()
 }

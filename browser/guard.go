@@ -1,0 +1,45 @@
+package browser
+
+import (
+	"context"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/papaver-agent/papaver/internal/reach"
+)
+
+// guarded are the URLs that could be at an address of this machine or its network: literal addresses and localhost.
+// Chromium writes an address in its one canonical form, whatever the page wrote. The patterns match more than that,
+// and letLeave looks closely.
+var guarded = []string{
+	"*://0.*", "*://10.*", "*://100.*", "*://127.*", "*://169.254.*", "*://172.*", "*://192.168.*", "*://[*",
+	"*://localhost*", "*://*.localhost*",
+}
+
+// letLeave lets a guarded request leave, or breaks it off when it goes to an address that no page of ours may reach. A
+// name that resolves to such an address is not seen here; Chromium's own rules for local networks are for those.
+func (b *Browser) letLeave(p Paused) {
+	ctx, cancel := context.WithTimeout(b.life, releaseTimeout)
+	defer cancel()
+	if b.mayReach(p.URL) {
+		_ = b.engine.Release(ctx, p.ID) // when that fails, Chromium is gone and the request with it
+		return
+	}
+	_ = b.engine.Fail(ctx, p.ID)
+}
+
+func (b *Browser) mayReach(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	ip, err := netip.ParseAddr(host)
+	local := err == nil && !reach.Public(ip)
+	if err != nil {
+		name := strings.TrimSuffix(host, ".")
+		local = name == "localhost" || strings.HasSuffix(name, ".localhost")
+	}
+	return !local || (b.cfg.Private != nil && b.cfg.Private(host))
+}
