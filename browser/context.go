@@ -173,6 +173,23 @@ func (c *Context) begin(m *Made) {
 	c.made++
 	m.Number, m.tab, m.Began = c.made, c.tab.tab.ID(), c.browser.cfg.Now()
 	c.present, c.began = m, m.Began
+	c.tab.acts()
+}
+
+// Refused returns the URL of the first request of m's page that was answered with 403 since m began, and false when
+// there is none: only navigations of the page itself and its requests that may change something count. It is false
+// too when another act was made since, unless that made m again.
+func (c *Context) Refused(m *Made) (url string, refused bool) {
+	c.acting.Lock()
+	defer c.acting.Unlock()
+	c.mu.Lock()
+	last := c.present
+	c.mu.Unlock()
+	if m == nil || last == nil || (last != m && last.Again != m) {
+		return "", false
+	}
+	p, refused := c.tab.refusal()
+	return p.URL, refused
 }
 
 // presentAct is the act that a response which comes now belongs to: the last one, while its requests are under way

@@ -16,6 +16,7 @@ type tabState struct {
 	mu       sync.Mutex
 	document Paused   // the last response to a navigation of the main frame
 	recent   []Paused // the last responses to requests of the main frame, without their headers
+	came     []Paused // those of them that came since the last act began
 	hops     []Paused
 	joining  string // the endpoint of a form that is being submitted; empty otherwise
 	changed  chan struct{}
@@ -36,6 +37,9 @@ func (t *tabState) saw(p Paused) {
 	t.recent = append(t.recent, p)
 	if len(t.recent) > maxRecent {
 		t.recent = slices.Delete(t.recent, 0, len(t.recent)-maxRecent)
+	}
+	if len(t.came) < maxRecent {
+		t.came = append(t.came, p)
 	}
 	if p.Resource != "Document" {
 		return
@@ -98,6 +102,27 @@ func (t *tabState) used() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.document.ID != ""
+}
+
+// acts begins an act: the responses before it are not its own.
+func (t *tabState) acts() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.came = nil
+}
+
+// refusal is the first 403 since the act began that answers a navigation or a request that may change something.
+func (t *tabState) refusal() (Paused, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := slices.IndexFunc(t.came, func(p Paused) bool {
+		safe := p.Method == http.MethodGet || p.Method == http.MethodHead || p.Method == http.MethodOptions
+		return p.Status == http.StatusForbidden && (p.Resource == "Document" || !safe)
+	})
+	if at < 0 {
+		return Paused{}, false
+	}
+	return t.came[at], true
 }
 
 // lastDocument is the last response to a navigation of the main frame.
