@@ -45,9 +45,11 @@ func (r *round) fetch(ctx context.Context) (move, error) {
 		return settle(Failed, "the operation belongs to an account, and the Session is signed out"), nil
 	case operation.Known:
 		return settlef(Unknown, "the Company says that it is %s already, and this run approved nothing", rep.State), nil
-	default:
-		return settlef(Failed, "the operations endpoint answered %s (status %d) and not with the terms", rep.Kind, rep.Status), nil
 	}
+	if rep.broken != nil {
+		return settlef(Failed, "the operations endpoint's answer (status %d) can't be read, so nothing can be approved: %v", rep.Status, rep.broken), nil
+	}
+	return settlef(Failed, "the operations endpoint answered %s (status %d) and not with the terms", rep.Kind, rep.Status), nil
 }
 
 // returned takes the terms of a revision that may be put to the User.
