@@ -221,6 +221,13 @@ func (a *Agent) happened(h opsweb.Happening) {
 	if e, ok := eventOf(h); ok {
 		a.emit(e)
 	}
+	if s, ok := h.Body.(opsweb.SettledAs); ok {
+		if t := roundTrouble(h.Round, s); t != nil {
+			e := failedEvent(h.Time, t)
+			e.Round = h.Round
+			a.emit(e)
+		}
+	}
 }
 
 func (a *Agent) emit(e Event) {

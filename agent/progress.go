@@ -27,6 +27,7 @@ type progress struct {
 	mu      sync.Mutex
 	task    attach.Task
 	asked   []askedQuestion
+	why     opsweb.Refusal // of the last sighting of this step that could not be used
 	changed chan struct{}
 }
 
@@ -131,8 +132,24 @@ func (p *progress) finish(outcome, now string, err *trouble.Error) {
 	})
 }
 
+// unused notes why a sighting could not be used; empty when a step begins.
+func (p *progress) unused(why opsweb.Refusal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.why = why
+}
+
+func (p *progress) whyUnused() opsweb.Refusal {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.why
+}
+
 // happened puts a happening of the operations on the screen.
 func (p *progress) happened(h opsweb.Happening) {
+	if s, ok := h.Body.(opsweb.Sighting); ok && !s.Accepted {
+		p.unused(s.Why)
+	}
 	if q, ok := h.Body.(opsweb.Question); ok {
 		p.mu.Lock()
 		p.asked = append(p.asked, askedQuestion{request: q.Request, round: h.Round})

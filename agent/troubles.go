@@ -3,12 +3,14 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/join"
 	"github.com/papaver-agent/papaver/ledger"
+	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/session"
 )
 
@@ -106,4 +108,37 @@ func runTrouble(ctx context.Context, err error) error {
 		t.Next = "open questions stay open; run papaver ledger list"
 	}
 	return t
+}
+
+// refusedTrouble is a step that the website answered with 403, without an operation that could be approved. unused
+// says why the reference that came with it could not be used; empty when none came.
+func refusedTrouble(c *company.Company, s Step, unused opsweb.Refusal) error {
+	t := &trouble.Error{
+		What:   fmt.Sprintf("%s refused step %d (%s) and named no operation to approve", c.Domain, s.Number+1, s.Act.Kind),
+		Done:   fmt.Sprintf("the %d steps before it; its request was sent and refused (403)", s.Number),
+		Undone: "nothing was asked or approved, and the steps after it were not made",
+		Next:   "look at the page the step is for; only the Company can mend a refusal that names no operation",
+	}
+	if unused != "" {
+		t.What = fmt.Sprintf("%s refused step %d (%s), and what it named could not be used: %s", c.Domain, s.Number+1, s.Act.Kind, unused)
+	}
+	return t
+}
+
+// roundTrouble is an operation that failed or whose outcome is not known; nil for every other outcome.
+func roundTrouble(round string, s opsweb.SettledAs) *trouble.Error {
+	switch s.Outcome {
+	case opsweb.Failed:
+		return &trouble.Error{
+			What: "an operation failed: " + s.Why, Done: "what papaver ledger show " + round + " lists",
+			Undone: "the action was not performed", Next: "the flow can be run again; the Company is asked for the operation anew",
+		}
+	case opsweb.Unknown:
+		return &trouble.Error{
+			What: "the outcome of an operation is not known: " + s.Why, Done: "what papaver ledger show " + round + " lists",
+			Undone: "it is not known whether the action was performed", Next: "run papaver ledger show " + round + ", and ask the Company before the action is made again",
+		}
+	default:
+		return nil
+	}
 }

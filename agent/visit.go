@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/browser"
@@ -124,7 +126,7 @@ func (a *Agent) startBrowser(ctx context.Context) error {
 	}
 	b, err := browser.Start(ctx, browser.Config{
 		Driver: a.cfg.Driver, Bin: a.cfg.Chromium, NoSandbox: a.cfg.NoSandbox, Headful: a.cfg.Headful,
-		HostResolverRules: how.HostResolverRules, LeafKeys: how.LeafKeys,
+		HostResolverRules: how.HostResolverRules, LeafKeys: how.LeafKeys, Private: a.reach.Named,
 		Watch: opsweb.Header, OnHeld: a.ops.Held, Now: a.cfg.Now,
 	})
 	if err != nil {
@@ -149,6 +151,7 @@ func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
 	ctx, cancel := a.within(ctx)
 	defer cancel()
 	before := len(a.ops.Outcomes())
+	a.progress.unused("")
 	a.progress.step(s.Number, attach.StepDoing)
 	a.emit(Event{Time: a.cfg.Now(), Name: "act", Body: Acted{Step: s.Number, Type: string(s.Act.Kind)}})
 	made, err := v.context.Do(ctx, s.Act)
@@ -159,8 +162,28 @@ func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
 		a.progress.step(s.Number, attach.StepFailed)
 		return Result{Made: made}, stepTrouble(ctx, s, made != nil, err)
 	}
+	result := Result{Made: made, Outcomes: a.ops.Outcomes()[before:]}
+	if len(result.Outcomes) == 0 {
+		if err := v.refused(s, made); err != nil {
+			a.progress.step(s.Number, attach.StepFailed)
+			return result, err
+		}
+	}
 	a.progress.step(s.Number, attach.StepDone)
-	return Result{Made: made, Outcomes: a.ops.Outcomes()[before:]}, nil
+	return result, nil
+}
+
+// refused is the error of a step that the Company's website refused without an operation that could be approved.
+func (v *Visit) refused(s Step, made *browser.Made) error {
+	if v.company == nil {
+		return nil // an ordinary site's refusals are its own affair
+	}
+	address, refused := v.context.Refused(made)
+	u, err := url.Parse(address)
+	if !refused || err != nil || (u.Host != v.company.Domain && !strings.HasSuffix(u.Host, "."+v.company.Domain)) {
+		return nil
+	}
+	return refusedTrouble(v.company, s, v.agent.progress.whyUnused())
 }
 
 // Settle waits until the last step's requests are answered, at most 5 s, and no operation is open any more, those that

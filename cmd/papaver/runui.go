@@ -12,6 +12,7 @@ import (
 	"github.com/papaver-agent/papaver/agent"
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/internal/plaintext"
+	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/tui"
 )
@@ -84,10 +85,39 @@ func (ui *runUI) start(ctx context.Context, a *agent.Agent, cancel context.Cance
 func (ui *runUI) event(ev agent.Event) {
 	if ui.o.json {
 		ui.out.write(ev)
-		return
-	}
-	if line := inWords(ev); line != "" && !ui.full {
+	} else if line := inWords(ev); line != "" && !ui.full {
 		fmt.Fprintln(ui.e.stdout, line)
+	}
+	if ui.full {
+		return // the screen says it
+	}
+	switch b := ev.Body.(type) {
+	case opsweb.SettledAs:
+		if text := unperformed(b); text != "" {
+			printLines(ui.e.stderr, "papaver: ", fmt.Sprintf("operation %s %s", ev.Round, text))
+		}
+	case agent.Failed:
+		if ev.Round != "" { // the run's own error is said at its end
+			printError(ui.e.stderr, &trouble.Error{What: b.What, Done: b.Done, Undone: b.Undone, Next: b.Next})
+		}
+	}
+}
+
+// unperformed says of an operation that ended without an error and without its action what was not done.
+func unperformed(s opsweb.SettledAs) string {
+	why := ""
+	if s.Why != "" {
+		why = " (" + s.Why + ")"
+	}
+	switch s.Outcome {
+	case opsweb.Refused:
+		return "was not approved" + why + ": no approval was sent and nothing was performed"
+	case opsweb.Declined:
+		return "was declined by the Company" + why + ": the approval was not recorded and nothing was performed"
+	case opsweb.Expired:
+		return "expired" + why + ": no approval is in force and nothing was performed"
+	default:
+		return ""
 	}
 }
 
