@@ -104,7 +104,16 @@ func Init(dir string, o Options, now time.Time, random io.Reader) (*Identity, er
 	kid, _ := public["kid"].(string)
 	id := &Identity{clientID: o.ClientID, name: o.Name, redirect: o.RedirectURI, dir: dir,
 		keys: []identityKey{{Key: Key{Thumbprint: kid, Created: now.UTC().Truncate(time.Second)}, private: private}}}
-	if err := id.write(); err != nil {
+	err = id.write()
+	if errors.Is(err, ErrIdentityExists) {
+		// Another Init was faster, and its documents to publish may now be ours, for a key that nobody has.
+		other, loadErr := Load(dir)
+		if loadErr == nil {
+			loadErr = other.writePublic()
+		}
+		return nil, errors.Join(err, loadErr)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return id, nil
@@ -128,7 +137,8 @@ func (o *Options) check() error {
 	return nil
 }
 
-func (id *Identity) write() error {
+// writePublic writes the documents to publish.
+func (id *Identity) writePublic() error {
 	public := filepath.Join(id.dir, publicFolder)
 	if err := durable.MkdirAll(public); err != nil {
 		return fmt.Errorf("identity folder: %w", err)
@@ -141,6 +151,13 @@ func (id *Identity) write() error {
 		if err := durable.WriteFile(filepath.Join(public, name), append(document, '\n')); err != nil {
 			return fmt.Errorf("document to publish: %w", err)
 		}
+	}
+	return nil
+}
+
+func (id *Identity) write() error {
+	if err := id.writePublic(); err != nil {
+		return err
 	}
 	disk := identityOnDisk{Format: identityFormat, ClientID: id.clientID, Name: id.name, Redirect: id.redirect}
 	for _, k := range id.keys {
@@ -179,10 +196,14 @@ func Load(dir string) (*Identity, error) {
 		return nil, fmt.Errorf("identity %s has format %d, and this papaver reads format %d", path, disk.Format, identityFormat)
 	}
 	id := &Identity{clientID: disk.ClientID, name: disk.Name, redirect: disk.Redirect, dir: dir}
-	for _, k := range disk.Keys {
+	for i, k := range disk.Keys {
 		private, err := parsePrivate(secret.New(string(k.Private)))
 		if err != nil {
-			return nil, fmt.Errorf("identity %s: key %s: %w", path, k.Thumbprint, err)
+			return nil, fmt.Errorf("identity %s: key %d: %w", path, i, err)
+		}
+		public, err := publicJWK(&private.PublicKey)
+		if err != nil || public["kid"] != k.Thumbprint {
+			return nil, fmt.Errorf("identity %s: key %d is not the one its kid names", path, i)
 		}
 		id.keys = append(id.keys, identityKey{Key: k.Key, private: private})
 	}

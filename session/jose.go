@@ -3,6 +3,7 @@ package session
 import (
 	"crypto"
 	"crypto/ecdsa"
+	"crypto/elliptic"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -87,6 +88,15 @@ func parsePrivate(text secret.Text) (*ecdsa.PrivateKey, error) {
 	var key ecdsa.PrivateKey
 	if err := k.Raw(&key); err != nil {
 		return nil, errors.New("not a private EC key")
+	}
+	if key.Curve != elliptic.P256() {
+		return nil, errors.New("not a key for " + algorithm)
+	}
+	// A private key that is not that of its public one would sign what nobody can verify.
+	if raw, err := key.Bytes(); err != nil {
+		return nil, errors.New("not a private EC key")
+	} else if pair, err := ecdsa.ParseRawPrivateKey(key.Curve, raw); err != nil || !pair.PublicKey.Equal(&key.PublicKey) {
+		return nil, errors.New("its private and its public part do not belong together")
 	}
 	return &key, nil
 }
