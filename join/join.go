@@ -59,13 +59,14 @@ func try(ctx context.Context, form Form, c *company.Company, s *session.Session,
 	switch {
 	case errors.Is(err, browser.ErrRepost):
 		return "", fmt.Errorf("%w: it answered with status %d", ErrReposts, l.Last)
-	case errors.Is(err, browser.ErrGone), ctx.Err() != nil:
+	case errors.Is(err, browser.ErrGone), err != nil && ctx.Err() != nil:
 		return "", err
 	case l.First >= http.StatusBadRequest:
 		return "", fmt.Errorf("%w: the join endpoint answered with status %d", ErrRefused, l.First)
 	case err != nil:
 		return "", fmt.Errorf("%w: %w", ErrUnclear, err)
-	case l.Last < 200 || l.Last > 299:
+	case l.Last < 200 || l.Last > 299, l.Last == http.StatusNoContent, l.Last == http.StatusResetContent:
+		// No content is no page: the tab stays on the blank document.
 		return "", fmt.Errorf("%w: its redirects ended with status %d", ErrUnclear, l.Last)
 	case !onDomain(l.URL, c.Domain):
 		return "", fmt.Errorf("%w: its redirects ended on another site", ErrUnclear)
