@@ -119,11 +119,13 @@ func newProfile() (string, error) {
 // removeProfile kills what still runs on the profile and removes it. A child of Chromium can outlive it for a moment
 // and write into the folder after it was emptied, so both are tried until nothing is left.
 func removeProfile(dir string) error {
+	socket, _ := os.Readlink(filepath.Join(dir, "SingletonSocket")) // "" when there is none
 	deadline := time.Now().Add(removeTimeout)
 	for {
 		left := killProcessesOn(dir)
 		err := os.RemoveAll(dir)
 		if err == nil && left == 0 {
+			removeSocket(socket)
 			return nil
 		}
 		if time.Now().After(deadline) {
@@ -134,6 +136,19 @@ func removeProfile(dir string) error {
 		}
 		time.Sleep(removePause)
 	}
+}
+
+// removeSocket removes the folder beside the profile in which Chromium keeps a socket, and which it leaves behind when it
+// is killed. A folder that holds anything else stays.
+func removeSocket(socket string) {
+	folder, name := filepath.Split(socket)
+	folder = filepath.Clean(folder)
+	if name != "SingletonSocket" || filepath.Dir(folder) != filepath.Clean(os.TempDir()) {
+		return
+	}
+	_ = os.Remove(socket)
+	_ = os.Remove(filepath.Join(folder, "SingletonCookie"))
+	_ = os.Remove(folder)
 }
 
 // killProcessesOn kills the processes that have dir as their user data folder and returns how many there were. The
