@@ -297,18 +297,44 @@ func (u *user) types(keys string) {
 	}
 }
 
-// answers presses a or d when the screen says that it counts. A screen that was late makes it say so again.
-func (u *user) answers(key string) {
+// answers presses a or d when the screen says that it counts, until p, a run with --json, has the answer. A screen that
+// was late makes the key not count, and says so again.
+func (u *user) answers(p *process, key string) {
 	u.t.Helper()
-	const counts, given = "a approve", "[Yy]ou (approved|refused|did not approve)"
-	u.sees(counts)
+	before := len(p.events("answer"))
 	for range 20 {
+		u.sees("a approve")
 		u.types(key)
-		if u.sees(counts+"|"+given) != counts {
+		if u.sooner(p, before) {
 			return
 		}
 	}
 	u.t.Fatalf("the key %q was never taken as an answer", key)
+}
+
+// sooner waits for the next answer of p, or for a screen on which a key counts again, and reports whether the answer
+// came first.
+func (u *user) sooner(p *process, before int) bool {
+	u.t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for {
+		_, events := p.stdout.now()
+		if len(p.events("answer")) > before {
+			return true
+		}
+		text, drawn := u.screen.now()
+		text = ansi.Strip(text)
+		if strings.Contains(text[min(u.seen, len(text)):], "a approve") {
+			return false
+		}
+		select {
+		case <-events:
+		case <-drawn:
+		case <-deadline.C:
+			u.t.Fatalf("no answer came\n%s\nthe terminal got\n%s", p.told(), text)
+		}
+	}
 }
 
 // run runs papaver to its end without a terminal and returns its standard output.

@@ -10,7 +10,7 @@ import (
 var members = map[string][]string{
 	"joined":    {"company", "sid", "signed_in"},
 	"act":       {"step", "type"},
-	"sighting":  {"sid", "ref", "url", "accepted"},
+	"sighting":  {"sid", "url", "accepted"},
 	"operation": {"round", "operation_id", "revision", "summary", "terms", "expires_at"},
 	"question":  {"round", "request", "kind", "differences"},
 	"answer":    {"round", "approver", "approved"},
@@ -25,7 +25,14 @@ var members = map[string][]string{
 func wantMembers(t *testing.T, events []event) {
 	t.Helper()
 	for _, e := range events {
-		for _, m := range append([]string{"time", "event"}, members[e.name()]...) {
+		want := append([]string{"time", "event"}, members[e.name()]...)
+		switch e["accepted"] {
+		case true:
+			want = append(want, "round", "ref")
+		case false:
+			want = append(want, "why")
+		}
+		for _, m := range want {
 			if e[m] == nil {
 				t.Errorf("event %s has no %s: %v", e.name(), m, e)
 			}
@@ -62,7 +69,7 @@ func TestAPersonAtAnotherTerminalApprovesAndItIsPerformedOnce(t *testing.T) {
 			u := b.sit(100, 40, nil, "tui")
 			p := b.start(b.task(b.flow(tc.flow), "--json")...)
 			u.sees("stormline.test, calls itself “Stormline Outdoor”")
-			u.answers("a")
+			u.answers(p, "a")
 			u.sees("performed")
 			p.exits(0)
 			b.counted(1, 1)
@@ -125,7 +132,7 @@ func TestAPersonWhoPressesDRefusesAndNothingLeaves(t *testing.T) {
 	b := atCompany(t)
 	u := b.sit(100, 40, nil, "tui")
 	p := b.start(b.task(b.flow("exchange.json"), "--json")...)
-	u.answers("d")
+	u.answers(p, "d")
 	p.exits(3)
 	b.counted(0, 0)
 	if got, want := names(p.events("")[5:]), []string{"sighting", "operation", "question", "answer", "settled", "finished"}; !slices.Equal(got, want) {
