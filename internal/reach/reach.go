@@ -9,12 +9,16 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -79,18 +83,36 @@ func New(cfg Config) (*Reach, error) {
 }
 
 func addAuthorities(pool *x509.CertPool, file string) error {
-	info, err := os.Stat(file)
+	f, err := os.Open(file)
 	if err != nil {
 		return err
 	}
-	if info.Size() > maxCACertBytes {
+	defer func() { _ = f.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, maxCACertBytes+1))
+	if err != nil {
+		return err
+	}
+	if len(data) > maxCACertBytes {
 		return fmt.Errorf("larger than %d bytes", maxCACertBytes)
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return err
+	n := 0
+	for {
+		var block *pem.Block
+		if block, data = pem.Decode(data); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		n++
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			// Left out in silence it would be missed only later, as an authority that nobody knows.
+			return fmt.Errorf("certificate %d: %w", n, err)
+		}
+		pool.AddCert(cert)
 	}
-	if !pool.AppendCertsFromPEM(data) {
+	if n == 0 {
 		return errors.New("holds no PEM certificate")
 	}
 	return nil
@@ -99,7 +121,7 @@ func addAuthorities(pool *x509.CertPool, file string) error {
 // Named reports whether a rule names host (without a port).
 func (r *Reach) Named(host string) bool {
 	for _, rule := range r.order {
-		if rule.Host == host {
+		if strings.EqualFold(rule.Host, host) {
 			return true
 		}
 	}
@@ -158,7 +180,7 @@ func (r *Reach) tlsConfig(host string, protocols ...string) *tls.Config {
 // connected to, after name resolution, so a name cannot change its answer in between.
 func (r *Reach) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: dialTimeout}
-	if to, ok := r.rules[address]; ok {
+	if to, ok := r.rules[strings.ToLower(address)]; ok {
 		return dialer.DialContext(ctx, network, to)
 	}
 	dialer.Control = func(_, resolved string, _ syscall.RawConn) error {
@@ -174,11 +196,24 @@ func (r *Reach) dial(ctx context.Context, network, address string) (net.Conn, er
 	return dialer.DialContext(ctx, network, address)
 }
 
-// sharedSpace is the carrier-grade NAT range of RFC 6598, private in effect but not by [netip.Addr.IsPrivate].
-var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
+// notPublic are ranges beside those that [netip.Addr] has words for: of no public host, or addresses that lead on to
+// an IPv4 address inside them, which could be a private one.
+var notPublic = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),      // this network, RFC 791
+	netip.MustParsePrefix("100.64.0.0/10"),  // carrier-grade NAT, RFC 6598
+	netip.MustParsePrefix("192.0.0.0/24"),   // protocol assignments, RFC 6890
+	netip.MustParsePrefix("198.18.0.0/15"),  // benchmarks, RFC 2544
+	netip.MustParsePrefix("240.0.0.0/4"),    // reserved, RFC 1112
+	netip.MustParsePrefix("64:ff9b::/96"),   // translated to IPv4, RFC 6052
+	netip.MustParsePrefix("64:ff9b:1::/48"), // the same within a network, RFC 8215
+	netip.MustParsePrefix("2002::/16"),      // 6to4, RFC 3056
+	netip.MustParsePrefix("::/96"),          // IPv4-compatible, RFC 4291
+	netip.MustParsePrefix("fec0::/10"),      // site-local, RFC 3879
+}
 
-// Public reports whether an address is one that anybody's site may be at: not loopback, private, link-local or shared.
+// Public reports whether an address is one that anybody's site may be at: not loopback, private, link-local, shared,
+// reserved, or one that leads on to such an address.
 func Public(a netip.Addr) bool {
 	a = a.Unmap()
-	return a.IsGlobalUnicast() && !a.IsPrivate() && !sharedSpace.Contains(a) && !a.IsLoopback() && !a.IsLinkLocalUnicast()
+	return a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(a.WithZone("")) })
 }

@@ -20,11 +20,14 @@ func (r Rule) from() string { return net.JoinHostPort(r.Host, r.Port) }
 // that matches every host would lift the refusal of private addresses for all of them.
 func ParseRule(s string) (Rule, error) {
 	wrong := func(why string) (Rule, error) {
-		return Rule{}, fmt.Errorf("--connect-to %s: %s; it is written HOST:PORT:ADDR:PORT", s, why)
+		return Rule{}, fmt.Errorf("--connect-to %q: %s; it is written HOST:PORT:ADDR:PORT", s, why)
 	}
 	host, rest, ok := cutHost(s)
 	if !ok || host == "" {
 		return wrong("the host is missing")
+	}
+	if !isHost(host) {
+		return wrong("the host is not one host's name or address")
 	}
 	port, rest, ok := strings.Cut(rest, ":")
 	if !ok || !isPort(port) {
@@ -33,6 +36,9 @@ func ParseRule(s string) (Rule, error) {
 	addr, toPort, ok := cutHost(rest)
 	if !ok || addr == "" {
 		return wrong("the address is missing")
+	}
+	if !isHost(addr) {
+		return wrong("the address is not one host's name or address")
 	}
 	if !isPort(toPort) {
 		return wrong("the second port is not a number from 1 to 65535")
@@ -47,6 +53,17 @@ func cutHost(s string) (host, rest string, ok bool) {
 		return host, rest, ok && net.ParseIP(host) != nil
 	}
 	return strings.Cut(s, ":")
+}
+
+// isHost reports whether s is one host: a name or an address. A pattern such as * would name every host, and what
+// Chromium's switch takes for syntax (a comma, a space, a tilde) would make more rules of one.
+func isHost(s string) bool {
+	if net.ParseIP(s) != nil {
+		return true
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._", r)
+	})
 }
 
 func isPort(s string) bool {
