@@ -1,0 +1,179 @@
+package opsweb
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// asked is how every story begins whose terms reach the User, and approved one whose approval leaves.
+const (
+	asked    = "ACT sighting LOOK:r1 operation question "
+	approved = asked + "answer sending APPROVE:r1:v1 "
+)
+
+// many returns n times the same answer.
+func many(n int, a answer) []answer { return slices.Repeat([]answer{a}, n) }
+
+func replays() []story {
+	changed := func(change func(*page)) page { p := refused("r1"); change(&p); return p }
+	endpoint := []answer{terms("v1"), recorded, state("performed")}
+	const end = "replayed LOOK:r1 settled"
+	return []story{
+		{name: "the refused form is loaded again", endpoint: endpoint, user: []say{yes}, outcome: Performed,
+			site: []page{refused("r1"), done}, want: approved + "recorded replaying RELOAD " + end},
+		{name: "the one Continue control is pressed", endpoint: endpoint, user: []say{yes}, outcome: Performed,
+			site: []page{changed(func(p *page) { p.cont = true }), done}, want: approved + "recorded replaying CONTINUE " + end},
+		{name: "a script's request: the same control is pressed", endpoint: endpoint, user: []say{yes}, outcome: Performed,
+			site: []page{refusedScript("r1"), done}, want: approved + "recorded replaying PRESS " + end},
+		{name: "the page has done it by itself", endpoint: endpoint, user: []say{yes}, outcome: Performed,
+			site: []page{changed(func(p *page) { p.script, p.repeats = true, true })}, want: approved + "recorded replaying " + end},
+		{name: "the Company is still performing", user: []say{yes}, outcome: Performed, site: []page{refused("r1"), done},
+			endpoint: []answer{terms("v1"), recorded, state("performing"), state("performing"), state("performed")},
+			want:     approved + "recorded replaying RELOAD replayed LOOK:r1 LOOK:r1 LOOK:r1 settled"},
+		{name: "it performs for longer than we wait", user: []say{yes}, outcome: Unknown, why: "still performing", site: []page{refused("r1"), done},
+			endpoint: append([]answer{terms("v1"), recorded}, many(25, state("performing"))...),
+			want:     approved + "recorded replaying RELOAD replayed " + strings.Repeat("LOOK:r1 ", 25) + "settled"},
+		{name: "the request was lost: it is made again once", user: []say{yes}, outcome: Performed, site: []page{refusedScript("r1"), {script: true}, done},
+			endpoint: []answer{terms("v1"), recorded, state("approved"), state("performed")},
+			want:     approved + "recorded replaying PRESS replayed LOOK:r1 still-approved replaying PRESS " + end},
+		{name: "it is lost again: unknown", user: []say{yes}, outcome: Unknown, why: "approved and not performed", site: []page{refusedScript("r1"), {script: true}, {script: true}},
+			endpoint: []answer{terms("v1"), recorded, state("approved"), state("approved")},
+			want:     approved + "recorded replaying PRESS replayed LOOK:r1 still-approved replaying PRESS " + end},
+		{name: "the page is gone: nothing is made again", user: []say{yes}, outcome: Unknown, why: "could not be made again",
+			site:     []page{changed(func(p *page) { p.script, p.leaves = true, true })},
+			endpoint: []answer{terms("v1"), recorded, state("approved"), state("approved")},
+			want:     approved + "recorded replay-impossible LOOK:r1 still-approved replay-impossible LOOK:r1 settled"},
+		{name: "another control stands in its place", user: []say{yes}, outcome: Unknown, why: "could not be made again",
+			site:     []page{changed(func(p *page) { p.script, p.renamed = true, true })},
+			endpoint: []answer{terms("v1"), recorded, state("approved"), state("approved")},
+			want:     approved + "recorded replay-impossible LOOK:r1 still-approved replay-impossible LOOK:r1 settled"},
+		{name: "another operation's state", user: []say{yes}, outcome: Unknown, why: "another operation", site: []page{refused("r1"), done},
+			endpoint: []answer{terms("v1"), recorded, {status: 200, body: `{"operation_id":"exc_2","status":"performed"}`}},
+			want:     approved + "recorded replaying RELOAD " + end},
+		{name: "a state nobody knows", user: []say{yes}, outcome: Unknown, why: "no longer says", site: []page{refused("r1"), done},
+			endpoint: []answer{terms("v1"), recorded, state("finished")},
+			want:     approved + "recorded replaying RELOAD " + end},
+		{name: "nobody can be asked", user: []say{yes}, outcome: Unknown, why: "could not be asked", site: []page{refused("r1"), done},
+			endpoint: append([]answer{terms("v1"), recorded}, many(lookTries, lost)...),
+			want:     approved + "recorded replaying RELOAD replayed " + strings.Repeat("LOOK:r1 ", lookTries) + "settled"},
+	}
+}
+
+func newReferences() []story {
+	return []story{
+		{name: "the earlier operation is performed: the new one is not even fetched", user: []say{yes}, outcome: Performed,
+			endpoint: []answer{terms("v1"), recorded, state("performing"), state("performed")}, site: []page{refused("r1"), refused("r2")},
+			want: approved + "recorded replaying RELOAD sighting replayed LOOK:r1 LOOK:r1 settled"},
+		{name: "the same terms: made again once", user: []say{yes}, outcome: Performed,
+			endpoint: []answer{terms("v1"), recorded, state("approved"), terms("v1"), state("performed")}, site: []page{refused("r1"), refused("r2"), done},
+			want: approved + "recorded replaying RELOAD sighting replayed LOOK:r1 LOOK:r2 still-approved replaying RELOAD replayed LOOK:r1 settled"},
+		{name: "other terms: the User is asked", user: []say{yes, yes}, outcome: Performed,
+			endpoint: []answer{terms("v1"), recorded, state("approved"), terms("v2"), recorded, state("performed")}, site: []page{refused("r1"), refused("r2"), done},
+			want: approved + "recorded replaying RELOAD sighting replayed LOOK:r1 LOOK:r2 operation question answer sending APPROVE:r2:v2 recorded replaying RELOAD replayed LOOK:r2 settled"},
+		{name: "other terms, which the User refuses", user: []say{yes, no}, outcome: Refused,
+			endpoint: []answer{terms("v1"), recorded, state("approved"), terms("v2")}, site: []page{refused("r1"), refused("r2")},
+			want: approved + "recorded replaying RELOAD sighting replayed LOOK:r1 LOOK:r2 operation question answer settled"},
+		{name: "another operation while the first is approved: not asked", user: []say{yes}, outcome: Unknown, why: "stays recorded",
+			endpoint: []answer{terms("v1"), recorded, state("approved"), termsOf("exc_2", "v2", time.Hour)}, site: []page{refused("r1"), refused("r2")},
+			want: approved + "recorded replaying RELOAD sighting replayed LOOK:r1 LOOK:r2 settled"},
+		{name: "a new reference that is not accepted", user: []say{yes}, outcome: Unknown, why: "no longer matches",
+			endpoint: []answer{terms("v1"), recorded, state("approved"), gone}, site: []page{refused("r1"), refused("r2")},
+			want: approved + "recorded replaying RELOAD sighting replayed LOOK:r1 LOOK:r2 settled"},
+	}
+}
+
+func answersOfTheUser() []story {
+	return []story{
+		{name: "no: nothing is sent", endpoint: []answer{terms("v1")}, site: []page{refused("r1")}, user: []say{no}, outcome: Refused,
+			want: asked + "answer settled"},
+		{name: "silence until the end", endpoint: []answer{terms("v1")}, site: []page{refused("r1")}, outcome: Expired, why: "nobody answered",
+			want: asked + "settled"},
+		{name: "expired before it could be asked", endpoint: []answer{termsOf("exc_1", "v1", 0)}, site: []page{refused("r1")}, outcome: Expired,
+			want: "ACT sighting LOOK:r1 operation settled"},
+		{name: "expired between the answer and the sending", endpoint: []answer{terms("v1")}, site: []page{refused("r1")}, user: []say{yes}, outcome: Expired, why: "between the answer and the sending",
+			before: func(w *world) {
+				w.disk.onLine("answer", func() { w.skip(time.Hour) })
+			},
+			want: asked + "answer settled"},
+	}
+}
+
+func answersToTheApproval() []story {
+	one := []page{refused("r1")}
+	sent := func(more ...answer) []answer { return append([]answer{terms("v1")}, more...) }
+	return []story{
+		{name: "declined", endpoint: sent(declined(`,"reason":"Not online.","alternative":{"instructions":"Call."}`)), site: one, user: []say{yes}, outcome: Declined, why: "Not online.",
+			want: approved + "settled"},
+		{name: "declined without a word", endpoint: sent(declined("")), site: one, user: []say{yes}, outcome: Declined, want: approved + "settled"},
+		{name: "new terms: asked again", endpoint: sent(terms("v2"), recorded, state("performed")), site: []page{refused("r1"), done}, user: []say{yes, yes}, outcome: Performed,
+			want: approved + "operation question answer sending APPROVE:r1:v2 recorded replaying RELOAD replayed LOOK:r1 settled"},
+		{name: "new terms, and silence: the first answer does not carry over", endpoint: sent(terms("v2")), site: one, user: []say{yes}, outcome: Expired,
+			want: approved + "operation question settled"},
+		{name: "the very revision it approves: never sent again", endpoint: sent(terms("v1")), site: one, user: []say{yes}, outcome: Failed, why: "very revision",
+			want: approved + "settled"},
+		{name: "another operation", endpoint: sent(termsOf("exc_2", "v1", time.Hour)), site: one, user: []say{yes}, outcome: Failed, why: "another operation",
+			want: approved + "settled"},
+		{name: "an operation that can't be read", endpoint: sent(answer{status: 403, body: `{"error":"approval_required","operation":{"operation_id":"exc_1"}}`}), site: one, user: []say{yes}, outcome: Failed, why: "can't be read",
+			want: approved + "settled"},
+		{name: "the reference is not accepted any more", endpoint: sent(gone), site: one, user: []say{yes}, outcome: Failed, why: "not recorded",
+			want: approved + "settled"},
+		{name: "the reference ends with the revision", endpoint: []answer{termsOf("exc_1", "v1", time.Minute), gone.with(func(w *world) { w.skip(2 * time.Minute) })}, site: one, user: []say{yes}, outcome: Expired,
+			want: approved + "settled"},
+		{name: "a state, as if it were recorded before", endpoint: sent(state("performing"), state("performed")), site: one, user: []say{yes}, outcome: Performed,
+			want: approved + "state-known LOOK:r1 settled"},
+		{name: "another operation's state", endpoint: sent(answer{status: 200, body: `{"operation_id":"exc_2","status":"performed"}`}), site: one, user: []say{yes}, outcome: Unknown,
+			want: approved + "settled"},
+		{name: "200 with a page is no record", endpoint: sent(answer{status: 200, body: `"ok"`}), site: one, user: []say{yes}, outcome: Unknown, want: approved + "settled"},
+		{name: "a redirect is final", endpoint: sent(answer{status: 307, header: map[string]string{"Location": "https://evil.test/"}}), site: one, user: []say{yes}, outcome: Unknown,
+			want: approved + "settled"},
+		{name: "an error nobody knows", endpoint: sent(answer{status: 500}), site: one, user: []say{yes}, outcome: Unknown, want: approved + "settled"},
+	}
+}
+
+func answersThatWereLost() []story {
+	const again = "sending-again APPROVE:r1:v1 "
+	const end = "recorded replaying RELOAD replayed LOOK:r1 settled"
+	two := []page{refused("r1"), done}
+	sent := func(more ...answer) []answer { return append([]answer{terms("v1")}, more...) }
+	return []story{
+		{name: "lost after the Company recorded it: the same approval again", endpoint: sent(lost, recorded, state("performed")), site: two, user: []say{yes}, outcome: Performed,
+			want: approved + again + end},
+		{name: "busy", endpoint: sent(busy(503, "7"), busy(429, ""), recorded, state("performed")), site: two, user: []say{yes}, outcome: Performed,
+			want: approved + again + again + end},
+		{name: "never answered: unknown after five tries", endpoint: sent(many(sendTries, lost)...), site: two[:1], user: []say{yes}, outcome: Unknown, why: "after 5 tries",
+			want: approved + strings.Repeat(again, sendTries-1) + "settled"},
+		{name: "lost, then not accepted: the Company is asked", endpoint: sent(lost, gone, state("performed")), site: two[:1], user: []say{yes}, outcome: Performed,
+			want: approved + again + "state-known LOOK:r1 settled"},
+		{name: "lost, then the very revision: unknown", endpoint: sent(lost, terms("v1")), site: two[:1], user: []say{yes}, outcome: Unknown,
+			want: approved + again + "settled"},
+		{name: "lost, then declined", endpoint: sent(lost, declined("")), site: two[:1], user: []say{yes}, outcome: Declined,
+			want: approved + again + "settled"},
+		{name: "lost, then a state", endpoint: sent(lost, state("approved"), state("performed")), site: two[:1], user: []say{yes}, outcome: Performed,
+			want: approved + again + "state-known LOOK:r1 settled"},
+	}
+}
+
+func lookUpsBeforeTheQuestion() []story {
+	one := []page{refused("r1")}
+	return []story{
+		{name: "the endpoint can't be reached", endpoint: many(fetchTries, lost), site: one, outcome: Failed, why: "could not be fetched",
+			want: "ACT sighting " + strings.Repeat("LOOK:r1 ", fetchTries) + "settled"},
+		{name: "busy, then the terms", endpoint: []answer{busy(503, "2"), terms("v1")}, site: one, user: []say{no}, outcome: Refused,
+			want: "ACT sighting LOOK:r1 LOOK:r1 operation question answer settled"},
+		{name: "terms that can't be read", endpoint: []answer{{status: 403, body: `{"error":"approval_required","operation":{"terms":{"a":1,"a":2}}}`}}, site: one, outcome: Failed, why: "can't be read",
+			want: "ACT sighting LOOK:r1 settled"},
+		{name: "terms that say nothing", endpoint: []answer{{status: 403, body: `{"error":"approval_required","operation":{"operation_id":"exc_1","revision":"v1","summary":"Exchange","terms":{},"expires_at":"2100-01-01T00:00:00Z"}}`}}, site: one, outcome: Failed, why: "no terms that could be shown",
+			want: "ACT sighting LOOK:r1 operation settled"},
+		{name: "it belongs to an account", endpoint: []answer{{status: 401}}, site: one, outcome: Failed, why: "account", want: "ACT sighting LOOK:r1 settled"},
+		{name: "approved already, by nobody here", endpoint: []answer{state("approved")}, site: one, outcome: Unknown, want: "ACT sighting LOOK:r1 settled"},
+		{name: "a decline without an approval", endpoint: []answer{declined("")}, site: one, outcome: Failed, want: "ACT sighting LOOK:r1 settled"},
+		{name: "204 without an approval", endpoint: []answer{recorded}, site: one, outcome: Failed, want: "ACT sighting LOOK:r1 settled"},
+		{name: "not accepted: made again for a new reference", endpoint: []answer{gone, terms("v1")}, site: []page{refused("r1"), refused("r2")}, user: []say{no}, outcome: Refused,
+			want: "ACT sighting LOOK:r1 reference-gone RELOAD sighting new-reference LOOK:r2 operation question answer settled"},
+		{name: "not accepted twice", endpoint: []answer{gone, gone}, site: []page{refused("r1"), refused("r2")}, outcome: Failed, why: "neither",
+			want: "ACT sighting LOOK:r1 reference-gone RELOAD sighting new-reference LOOK:r2 settled"},
+		{name: "not accepted, and no new reference comes", endpoint: []answer{gone}, site: []page{refused("r1"), done}, outcome: Failed, why: "no new one",
+			want: "ACT sighting LOOK:r1 reference-gone RELOAD settled"},
+	}
+}
