@@ -2,7 +2,8 @@
 // runs, and runs them with an agent.
 //
 // The step types setViewport, navigate, click, change and waitForElement are run; every other one is refused by name
-// and place before the first step. What a step's assertedEvents claim is not checked.
+// and place before the first step. What a step's assertedEvents claim is not checked, and where in an element and for how
+// long a button was held does not matter.
 package flow
 
 import (
@@ -10,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,8 +22,10 @@ import (
 )
 
 const (
-	maxFlow  = 1 << 20 // bytes
-	maxSteps = 1000
+	maxFlow    = 1 << 20 // bytes
+	maxSteps   = 1000
+	maxTimeout = 10 * 60 * 1000 // milliseconds, of one step
+	maxQuoted  = 80             // bytes of the file's text that an error repeats
 )
 
 // ErrFlow is the family of errors of a file that is not a flow we can run.
@@ -49,7 +54,7 @@ func (f *Flow) Labels() []string {
 
 type document struct {
 	Title   string            `json:"title"`
-	Timeout int               `json:"timeout"` // milliseconds
+	Timeout *int              `json:"timeout"` // milliseconds, of each step that has none of its own
 	Steps   []json.RawMessage `json:"steps"`
 }
 
@@ -57,16 +62,22 @@ type stepDocument struct {
 	Type      string          `json:"type"`
 	URL       string          `json:"url"`
 	Selectors json.RawMessage `json:"selectors"`
-	Value     string          `json:"value"`
+	Value     *string         `json:"value"`
 	Target    string          `json:"target"`
 	Frame     []int           `json:"frame"`
-	Timeout   int             `json:"timeout"` // milliseconds
+	Timeout   *int            `json:"timeout"` // milliseconds
 	Width     int             `json:"width"`
 	Height    int             `json:"height"`
+	Mobile    bool            `json:"isMobile"`
+	Touch     bool            `json:"hasTouch"`
 	Button    string          `json:"button"`
+	Device    string          `json:"deviceType"`
 	Count     *int            `json:"count"`
 	Visible   *bool           `json:"visible"`
 	Operator  string          `json:"operator"`
+	// Properties and Attributes are what waitForElement asks of the element beside its presence.
+	Properties map[string]json.RawMessage `json:"properties"`
+	Attributes map[string]json.RawMessage `json:"attributes"`
 }
 
 // Parse reads and checks a flow. set gives the values of ${name} in values and addresses. The error names every step
@@ -102,20 +113,49 @@ func Parse(data []byte, set map[string]string) (*Flow, error) {
 	return f, nil
 }
 
-func (d stepDocument) step(timeout int, set map[string]string) (Step, error) {
+// timeout is a step's own time, else the flow's, else none (0): the act's default then holds.
+func timeout(own, flows *int) (time.Duration, error) {
+	ms := own
+	if ms == nil {
+		ms = flows
+	}
+	switch {
+	case ms == nil:
+		return 0, nil
+	case *ms < 0 || *ms > maxTimeout:
+		return 0, fmt.Errorf("timeout %d: it is 0 to %d milliseconds", *ms, maxTimeout)
+	}
+	return time.Duration(*ms) * time.Millisecond, nil
+}
+
+// quoted is text of the file's as an error repeats it.
+func quoted(s string) string {
+	if len(s) > maxQuoted {
+		return fmt.Sprintf("%q…", s[:maxQuoted])
+	}
+	return strconv.Quote(s)
+}
+
+func (d stepDocument) step(flowTimeout *int, set map[string]string) (Step, error) {
 	if d.Target != "" && d.Target != "main" {
-		return Step{}, fmt.Errorf("target %q: only the main page is acted in so far", d.Target)
+		return Step{}, fmt.Errorf("target %s: only the main page is acted in so far", quoted(d.Target))
 	}
 	if len(d.Frame) > 0 {
 		return Step{}, errors.New("frame: only the page itself is acted in so far")
 	}
-	act := browser.Act{Kind: browser.Kind(d.Type), Timeout: time.Duration(max(d.Timeout, timeout, 0)) * time.Millisecond}
+	act := browser.Act{Kind: browser.Kind(d.Type)}
 	var err error
+	if act.Timeout, err = timeout(d.Timeout, flowTimeout); err != nil {
+		return Step{}, err
+	}
 	switch act.Kind {
 	case browser.Viewport:
 		act.Width, act.Height = d.Width, d.Height
 		if d.Width < 1 || d.Height < 1 || d.Width > 10000 || d.Height > 10000 {
 			return Step{}, errors.New("width and height are 1 to 10000")
+		}
+		if d.Mobile || d.Touch {
+			return Step{}, errors.New("isMobile, hasTouch: only a desktop's view is set so far")
 		}
 		return Step{Label: fmt.Sprintf("set the view to %d × %d", d.Width, d.Height), Act: act}, nil
 	case browser.Navigate:
@@ -124,12 +164,12 @@ func (d stepDocument) step(timeout int, set map[string]string) (Step, error) {
 		}
 		u, err := url.Parse(act.URL)
 		if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" {
-			return Step{}, fmt.Errorf("url %q: only http and https pages are opened", d.URL)
+			return Step{}, fmt.Errorf("url %s: only http and https pages are opened", quoted(d.URL))
 		}
 		return Step{Label: "open " + u.Host + u.EscapedPath(), Act: act}, nil
 	case browser.Click, browser.Change, browser.Wait:
 	default:
-		return Step{}, fmt.Errorf("type %q is not run so far", d.Type)
+		return Step{}, fmt.Errorf("type %s is not run so far", quoted(d.Type))
 	}
 	if act.Selectors, err = selectors(d.Selectors); err != nil {
 		return Step{}, err
@@ -138,18 +178,24 @@ func (d stepDocument) step(timeout int, set map[string]string) (Step, error) {
 	switch act.Kind {
 	case browser.Click:
 		if d.Button != "" && d.Button != "primary" {
-			return Step{}, fmt.Errorf("button %q: only the primary button is pressed so far", d.Button)
+			return Step{}, fmt.Errorf("button %s: only the primary button is pressed so far", quoted(d.Button))
+		}
+		if d.Device != "" && d.Device != "mouse" {
+			return Step{}, fmt.Errorf("deviceType %s: only the mouse is used so far", quoted(d.Device))
 		}
 		return Step{Label: "press " + name, Act: act}, nil
 	case browser.Change:
-		value, err := fill(d.Value, set)
+		if d.Value == nil {
+			return Step{}, errors.New("value: the new value is missing")
+		}
+		value, err := fill(*d.Value, set)
 		if err != nil {
 			return Step{}, err
 		}
 		act.Value = secret.New(value)
 		return Step{Label: "fill in " + name, Act: act}, nil
 	default:
-		if d.Operator != "" || d.Count != nil || (d.Visible != nil && !*d.Visible) {
+		if d.Operator != "" || d.Count != nil || (d.Visible != nil && !*d.Visible) || d.Properties != nil || d.Attributes != nil {
 			return Step{}, errors.New("waitForElement: only the presence of a visible element is waited for so far")
 		}
 		return Step{Label: "wait for " + name, Act: act}, nil
@@ -159,16 +205,19 @@ func (d stepDocument) step(timeout int, set map[string]string) (Step, error) {
 // selectors reads the alternatives: each a string or, for a path through shadow roots, an array of strings.
 func selectors(raw json.RawMessage) ([][]string, error) {
 	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil || len(list) == 0 {
+	if raw == nil || strictjson.Decode(raw, strictjson.Limits{}, &list) != nil || len(list) == 0 {
 		return nil, errors.New("selectors: a list of alternatives is needed")
 	}
 	out := make([][]string, 0, len(list))
 	for i, alternative := range list {
 		var path []string
 		var one string
-		if json.Unmarshal(alternative, &one) == nil {
+		if strictjson.Decode(alternative, strictjson.Limits{}, &one) == nil {
 			path = []string{one}
-		} else if err := json.Unmarshal(alternative, &path); err != nil || len(path) == 0 {
+		} else if strictjson.Decode(alternative, strictjson.Limits{}, &path) != nil {
+			path = nil
+		}
+		if len(path) == 0 || slices.Contains(path, "") { // null is read as ""
 			return nil, fmt.Errorf("selectors[%d]: neither a string nor a list of strings", i)
 		}
 		out = append(out, path)
@@ -200,8 +249,11 @@ func fill(s string, set map[string]string) (string, error) {
 		}
 		name, after, closed := strings.Cut(rest, "}")
 		value, ok := set[name]
-		if !closed || !ok {
-			return "", fmt.Errorf("${%s} has no value; give it with --set %s=VALUE", name, name)
+		if !closed {
+			return "", fmt.Errorf("%s has no closing brace", quoted("${"+rest))
+		}
+		if !ok {
+			return "", fmt.Errorf("%s has no value; give it with --set NAME=VALUE", quoted("${"+name+"}"))
 		}
 		b.WriteString(value)
 		s = after

@@ -7,10 +7,18 @@ import (
 	"github.com/papaver-agent/papaver/opsweb"
 )
 
+// Visitor makes steps at one site; *agent.Visit does.
+type Visitor interface {
+	// Do makes one step and waits until the operations it caused are settled; see [agent.Visit].
+	Do(ctx context.Context, s agent.Step) (agent.Result, error)
+	// Settle waits until no operation is open any more; see [agent.Visit].
+	Settle(ctx context.Context) error
+}
+
 // Run makes the flow's steps one after another in v. After each it waits until the operations it caused are settled.
 // It goes on after an operation that was refused, declined or has expired, and stops after one whose outcome is not
 // known or that failed: what comes after could meet its effect. At the end it waits until nothing is open any more.
-func Run(ctx context.Context, v *agent.Visit, f *Flow) error {
+func Run(ctx context.Context, v Visitor, f *Flow) error {
 	for i, step := range f.Steps {
 		result, err := v.Do(ctx, agent.Step{Number: i, Act: step.Act})
 		if err != nil {
