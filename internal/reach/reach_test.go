@@ -71,6 +71,10 @@ func TestTheExtraAuthorityIsTrustedForNamedHostsAlone(t *testing.T) {
 	if !r.Named("shop.test") || !r.Named("SHOP.TEST") || r.Named("other.test") || r.Named("notshop.test") || r.Named("test") {
 		t.Error("Named does not name the hosts of the rules")
 	}
+	// A host that nobody named trusts the system's authorities alone, wherever it is.
+	if r.TLSConfig("other.test").RootCAs != nil || r.TLSConfig("sub.shop.test").RootCAs != nil {
+		t.Error("the extra authority is trusted for a host that nobody named")
+	}
 	// Without the authority the named host is not trusted either.
 	plain := newReach(t, reach.Config{ConnectTo: []string{"shop.test:443:" + shop}})
 	if _, body, err := get(t, plain, "https://shop.test/"); err == nil {
