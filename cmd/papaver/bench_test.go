@@ -98,7 +98,7 @@ func (b *bench) task(flow string, flags ...string) []string {
 	for _, rule := range b.ready.ConnectTo {
 		args = append(args, "--connect-to", rule)
 	}
-	if os.Getenv("PAPAVER_TEST_SANDBOX") == "off" || os.Geteuid() == 0 {
+	if noSandbox() {
 		args = append(args, "--sandbox=false")
 	}
 	return append(args, flags...)
@@ -171,3 +171,6 @@ func (b *bench) killChromium() {
 		b.t.Fatal("no Chromium of this test runs")
 	}
 }
+
+// noSandbox says whether Chromium's sandbox can't be had here, as for root.
+func noSandbox() bool { return os.Getenv("PAPAVER_TEST_SANDBOX") == "off" || os.Geteuid() == 0 }

@@ -24,6 +24,9 @@ type env struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A reader that went away must not kill us in the middle of a round: writing to it is an error like another. The
+	// signal is caught and not ignored, since what is ignored stays so in the programs we start.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	self, err := os.Executable()
 	if err != nil {
 		self = os.Args[0]
