@@ -67,6 +67,7 @@ type Browser struct {
 
 	mu       sync.Mutex
 	closing  bool
+	closed   chan struct{} // closed when Close has ended
 	tabs     map[TargetID]*tabState
 	contexts map[ContextID]*Context
 }
@@ -90,7 +91,7 @@ func Start(ctx context.Context, cfg Config) (*Browser, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Browser{cfg: cfg, profile: profile, tabs: make(map[TargetID]*tabState), contexts: make(map[ContextID]*Context)}
+	b := &Browser{cfg: cfg, profile: profile, closed: make(chan struct{}), tabs: make(map[TargetID]*tabState), contexts: make(map[ContextID]*Context)}
 	b.life, b.end = context.WithCancel(context.WithoutCancel(ctx))
 
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
@@ -109,21 +110,36 @@ func (b *Browser) Version() string { return b.engine.Version() }
 // Gone is closed when the Chromium has ended, whatever the reason.
 func (b *Browser) Gone() <-chan struct{} { return b.engine.Gone() }
 
-// Close ends the Chromium and removes its profile. It returns when no process and no file of it is left, at most 10 s
-// after the call.
+// Close ends the Chromium and removes its profile. It returns when no process and no file of it is left, and no OnHeld
+// runs any more, soon after 10 s at the latest; an error says what is left. A second call waits for the first one's end.
 func (b *Browser) Close(ctx context.Context) error {
 	b.mu.Lock()
 	already := b.closing
 	b.closing = true
 	b.mu.Unlock()
 	if already {
-		return nil
+		select {
+		case <-b.closed:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("chromium is being ended: %w", ctx.Err())
+		}
 	}
+	defer close(b.closed)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	err := b.engine.Close(ctx)
 	b.end()
-	b.holding.Wait()
+	released := make(chan struct{})
+	go func() {
+		b.holding.Wait()
+		close(released)
+	}()
+	select {
+	case <-released:
+	case <-ctx.Done(): // OnHeld does not keep what Config asks of it, and nothing here can end it
+		err = errors.Join(err, errors.New("a held response is still being looked at"))
+	}
 	return errors.Join(err, removeProfile(b.profile))
 }
 

@@ -29,7 +29,7 @@ type Context struct {
 	id      ContextID
 
 	acting sync.Mutex // held by whoever acts in the tab
-	tab    *tabState
+	tab    *tabState  // changed under acting and mu, so that either is enough to read it
 
 	private []secret.Text // values that were entered as secrets; guarded by acting
 
@@ -65,7 +65,9 @@ func (c *Context) openTab(ctx context.Context) error {
 	b.mu.Lock()
 	b.tabs[tab.ID()] = state
 	b.mu.Unlock()
+	c.mu.Lock()
 	c.tab = state
+	c.mu.Unlock()
 	return nil
 }
 

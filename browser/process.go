@@ -161,7 +161,7 @@ func killProcessesOn(dir string) int {
 	n := 0
 	for _, file := range commands {
 		command, err := os.ReadFile(file)
-		if err != nil || !bytes.Contains(command, []byte("--user-data-dir="+dir)) {
+		if err != nil || !runsOn(command, dir) {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
@@ -173,4 +173,20 @@ func killProcessesOn(dir string) int {
 		}
 	}
 	return n
+}
+
+// runsOn reports whether a process's command line, as /proc has it, names dir as its user data folder: all of the name,
+// since a random one can begin another. Chromium's children have their arguments in one string, with spaces between.
+func runsOn(command []byte, dir string) bool {
+	flag := []byte("--user-data-dir=" + dir)
+	for {
+		_, after, found := bytes.Cut(command, flag)
+		if !found {
+			return false
+		}
+		if len(after) == 0 || after[0] == 0 || after[0] == ' ' {
+			return true
+		}
+		command = after
+	}
 }

@@ -19,6 +19,7 @@ type tabState struct {
 	came     []Paused // those of them that came since the last act began
 	hops     []Paused
 	joining  string // the endpoint of a form that is being submitted; empty otherwise
+	submits  bool   // a form was submitted in it
 	changed  chan struct{}
 }
 
@@ -51,18 +52,24 @@ func (t *tabState) saw(p Paused) {
 }
 
 // refuses reports whether a response must not go on: a 307 or 308 in answer to the join's form would post assertion
-// and token again, to wherever it says.
+// and token again, to wherever it says. One that comes later in the redirects answers a GET and posts nothing.
 func (t *tabState) refuses(p Paused) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.joining != "" && (p.Status == http.StatusTemporaryRedirect || p.Status == http.StatusPermanentRedirect)
+	return t.joining != "" && p.Resource == "Document" && reposts(p)
+}
+
+// reposts reports whether a response would send its request's body again.
+func reposts(p Paused) bool {
+	return p.Method != http.MethodGet && p.Method != http.MethodHead &&
+		(p.Status == http.StatusTemporaryRedirect || p.Status == http.StatusPermanentRedirect)
 }
 
 // expect begins the submission of a form to endpoint and forgets the responses before it.
 func (t *tabState) expect(endpoint string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.joining, t.hops = endpoint, nil
+	t.joining, t.hops, t.submits = endpoint, nil, true
 }
 
 func (t *tabState) submitted() {
@@ -92,16 +99,19 @@ func redirects(p Paused) bool {
 	switch p.Status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther:
 		return true
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return !reposts(p) // one that does was broken off
 	default:
 		return false
 	}
 }
 
-// used reports whether a document was ever loaded in the tab.
+// used reports whether a document was ever loaded in the tab, or a form submitted: its answer could still come, and be
+// taken for that of the next one.
 func (t *tabState) used() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.document.ID != ""
+	return t.submits || t.document.ID != ""
 }
 
 // acts begins an act: the responses before it are not its own.
