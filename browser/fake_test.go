@@ -115,6 +115,7 @@ type fakeTab struct {
 	frames []TargetID
 	// onSubmit is called when the form in the document is submitted.
 	onSubmit func()
+	onClose  func()
 
 	mu       sync.Mutex
 	document string
@@ -158,6 +159,9 @@ func (t *fakeTab) Close(context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.isClosed = true
+	if t.onClose != nil {
+		t.onClose()
+	}
 	return nil
 }
 
