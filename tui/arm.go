@@ -47,9 +47,12 @@ func (a *arming) moved(end bool, now time.Time) {
 	a.whole = a.whole || end
 }
 
-// disturb starts the quiet time again from at, and takes back an answer that is settling.
+// disturb starts the quiet time again from at, and takes back an answer that is settling since at or earlier. One that
+// was pressed after at was not disturbed: a screen that once stood still must not take back every later answer.
 func (a *arming) disturb(at time.Time) {
-	a.answered = time.Time{}
+	if !at.Before(a.answered) {
+		a.answered = time.Time{}
+	}
 	if at.After(a.quiet) {
 		a.quiet = at
 	}
