@@ -115,7 +115,6 @@ func TestOnlyAResponseWithTheHeaderIsGivenToOnHeld(t *testing.T) {
 	})
 }
 
-// Clauses: OPS3-2.05
 func TestAResponseBelongsToTheContextOfWhoAskedForIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -68,7 +68,7 @@ func readJSON(t testing.TB, path string, v any) {
 	}
 }
 
-// Clauses: C10-4.01, C10-4.02, C10-4.03
+// Clauses: C10-4.01, C10-4.02
 func TestTheDocumentsToPublishNameTheClientAndItsPublicKeysOnly(t *testing.T) {
 	t.Parallel()
 	id, dir := newIdentity(t)
