@@ -45,7 +45,7 @@ type Page interface {
 // Config is what the operations of one run need. All but Notify, Now and Rand are required.
 type Config struct {
 	Ledger *ledger.Ledger
-	Client *http.Client // follows no redirects
+	Client *http.Client // used without following redirects, whatever it says of them
 	// Notify is told what happens, in order. It must not block.
 	Notify func(Happening)
 	Now    func() time.Time
@@ -96,6 +96,10 @@ func New(ctx context.Context, cfg Config) (*Operations, error) {
 	if cfg.Notify == nil {
 		cfg.Notify = func(Happening) {}
 	}
+	// A redirect would take a reference and a Session header where the Company's own document did not send them.
+	still := *cfg.Client
+	still.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	cfg.Client = &still
 	o := &Operations{cfg: cfg, sites: make(map[browser.ContextID]*site), changed: make(chan struct{})}
 	desk, err := approval.NewDesk(approval.Config{Record: o.recordDecision, Now: cfg.Now, Rand: cfg.Rand})
 	if err != nil {
@@ -148,7 +152,7 @@ func (o *Operations) Held(ctx context.Context, h browser.Held) {
 		r.succeeds(successor{reference: reference, held: h})
 		return
 	}
-	r.reference, r.held = reference, h
+	r.reference = reference // held is h already
 	o.start(r)
 }
 

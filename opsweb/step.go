@@ -23,11 +23,11 @@ type round struct {
 	// Guarded by ops.mu.
 	state   State
 	outcome Outcome
-	stopped error // the round could not go on; its state in the ledger stands
+	stopped error        // the round could not go on; its state in the ledger stands
+	held    browser.Held // the refusal that is to be made again; set by the round's goroutine alone
 
 	// Of the goroutine that moves the round on.
-	reference Reference    // the one to look up: of the approved revision, once there is one
-	held      browser.Held // the refusal that is to be made again
+	reference Reference // the one to look up: of the approved revision, once there is one
 	op        operation.Operation
 	previous  *operation.Operation // the revision before op
 	question  approval.Request
@@ -58,6 +58,13 @@ func (r *round) takeSuccessor() *successor {
 	s := r.next
 	r.next = nil
 	return s
+}
+
+// take puts a successor in the place of the reference and refusal that the round had.
+func (r *round) take(next *successor) {
+	r.ops.mu.Lock()
+	defer r.ops.mu.Unlock()
+	r.reference, r.held = next.reference, next.held
 }
 
 // act is the act of ours that explains the round; nil when none does. For a replay it is the act that was made again.
