@@ -105,7 +105,7 @@ func (r *round) sightAgain(ctx context.Context) (move, error) {
 		}
 		return settle(Failed, why), nil
 	}
-	r.reference, r.held = next.reference, next.held
+	r.take(next)
 	return move{on: evNewReference}, nil
 }
 
@@ -167,7 +167,7 @@ func (r *round) ask(ctx context.Context) (move, error) {
 func (r *round) tryLookUp(ctx context.Context, ref Reference, tries int) (reply, error) {
 	pause := firstPause
 	var last error
-	for range tries {
+	for try := 1; ; try++ {
 		rep, err := ref.post(ctx, nil)
 		switch {
 		case err != nil && !errors.Is(err, errNoAnswer):
@@ -179,10 +179,12 @@ func (r *round) tryLookUp(ctx context.Context, ref Reference, tries int) (reply,
 		default:
 			last = fmt.Errorf("the Company asked to wait (%s)", http.StatusText(rep.Status))
 		}
+		if try >= tries {
+			return reply{}, fmt.Errorf("given up after %d tries: %w", tries, last)
+		}
 		if err := wait(ctx, max(pause, rep.retryAfter)); err != nil {
 			return reply{}, err
 		}
 		pause = min(2*pause, maxPause)
 	}
-	return reply{}, fmt.Errorf("given up after %d tries: %w", tries, last)
 }

@@ -61,9 +61,8 @@ func (r *round) send(ctx context.Context) (move, error) {
 		if err == nil && rep.Kind != operation.Busy {
 			return r.answered(rep), nil
 		}
-		if err != nil {
-			r.unsure = true
-		}
+		// A Company that is busy may have recorded it too, or be performing it (Operations v3, section 7).
+		r.unsure = true
 		if attempt >= sendTries || r.ops.cfg.Now().Add(pause).After(deadline) {
 			r.ops.notify(r.id, Approval{Outcome: "unknown"})
 			return settlef(Unknown, "the Company did not say whether it has recorded the approval, after %d tries", attempt), nil
@@ -101,6 +100,10 @@ func (r *round) answered(rep reply) move {
 		}
 		return move{on: evKnown, body: LookedUp{Status: string(rep.State)}}
 	case operation.Returned:
+		if r.unsure && rep.broken == nil && rep.Operation.ID == r.op.ID && rep.Operation.Revision != r.op.Revision {
+			// New terms in answer to a retry do not say what became of the first try: nobody is asked before that is known.
+			return move{on: evKnown, body: LookedUp{Status: "not known"}}
+		}
 		return r.newTerms(rep)
 	case operation.InvalidReference:
 		if r.unsure {
@@ -172,6 +175,8 @@ func (r *round) lookUp(ctx context.Context) (move, error) {
 			return move{}, errStopped
 		case err != nil:
 			return settlef(Unknown, "the Company could not be asked what became of it: %v", err), nil
+		case rep.Kind == operation.Returned && rep.broken == nil && r.replays == 0 && rep.Operation.ID == r.op.ID && rep.Operation.Revision != r.op.Revision:
+			return r.newTerms(rep), nil // no approval is recorded, and the request was not made again
 		case rep.Kind != operation.Known || rep.broken != nil:
 			return settlef(Unknown, "the Company no longer says what became of it (it answered %s)", rep.Kind), nil
 		case rep.OperationID != r.op.ID:
@@ -207,10 +212,11 @@ func (r *round) stillApproved(ctx context.Context) (move, error) {
 		case rep.Operation.ID != r.op.ID:
 			return settle(Unknown, "the browser's request no longer matches the approval, which stays recorded until "+r.op.ExpiresAtSent), nil
 		case rep.Operation.Revision != r.op.Revision:
-			r.reference, r.held = next.reference, next.held
+			r.take(next)
 			return r.newTerms(rep), nil
 		}
-		r.held = next.held // the page in the tab is the one that got the new reference
+		// The page in the tab is the one that got the new reference; the approved one stays the one to look up.
+		r.take(&successor{reference: r.reference, held: next.held})
 	}
 	if r.replays >= replayTries || r.act() == nil {
 		return settle(Unknown, "it is approved and not performed, and the act could not be made again; the approval ends at "+r.op.ExpiresAtSent), nil
