@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/papaver-agent/papaver/browser"
 )
@@ -24,6 +25,7 @@ type chrome struct {
 	mu       sync.Mutex
 	number   int
 	released map[browser.PausedID]chan struct{}
+	last     *tab
 	script   []page
 	live     func() page // answers in place of the script when it is set
 	control  string      // the accessible name of the page's control
@@ -84,7 +86,11 @@ func (c *chrome) NewContext(context.Context) (browser.ContextID, error) {
 func (c *chrome) CloseContext(context.Context, browser.ContextID) error { return nil }
 
 func (c *chrome) NewTab(_ context.Context, _ browser.ContextID) (browser.Tab, error) {
-	return &tab{chrome: c, id: browser.TargetID(c.next("tab")), changed: make(chan struct{})}, nil
+	t := &tab{chrome: c, id: browser.TargetID(c.next("tab")), changed: make(chan struct{})}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = t
+	return t, nil
 }
 
 func (c *chrome) Targets(context.Context) ([]browser.Target, error) { return nil, nil }
@@ -294,4 +300,13 @@ func (t *tab) Call(_ context.Context, function string, result any, args ...any) 
 		return err
 	}
 	return json.Unmarshal(data, result)
+}
+
+// byItself has a page's script make its request long after any act of ours.
+func (w *world) byItself(p page) {
+	w.skip(time.Minute)
+	w.chrome.mu.Lock()
+	t := w.chrome.last
+	w.chrome.mu.Unlock()
+	t.load(p)
 }

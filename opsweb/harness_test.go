@@ -87,7 +87,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { w.must(w.ledger.Close()) })
 	w.ops, err = New(t.Context(), Config{Ledger: w.ledger, Client: &http.Client{Transport: w.company}, Notify: w.notified, Now: w.now})
 	w.must(err)
-	w.browser, err = browser.Start(t.Context(), browser.Config{Driver: w.chrome, Bin: "/bin/true", NoSandbox: true, Watch: Header, OnHeld: w.ops.Held})
+	w.browser, err = browser.Start(t.Context(), browser.Config{Driver: w.chrome, Bin: "/bin/true", NoSandbox: true, Watch: Header, OnHeld: w.ops.Held, Now: w.now})
 	w.must(err)
 	t.Cleanup(w.close)
 	w.session = newSession(t)

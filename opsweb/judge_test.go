@@ -1,6 +1,7 @@
 package opsweb
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -198,7 +199,7 @@ func TestAPageOpensOnlySoManyRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		n := 0
-		w.chrome.live = func() page { n++; return refusedScript("r" + string(rune('A'+n))) }
+		w.chrome.live = func() page { n++; return refusedScript(fmt.Sprint("r", n)) }
 		w.company.live = func(p post) answer { return termsOf("exc_"+p.ref, "v1", time.Hour) }
 		for range maxOpen + 1 {
 			w.press(w.tab)
@@ -211,7 +212,7 @@ func TestAPageOpensOnlySoManyRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		n := 0
-		w.chrome.live = func() page { n++; return refusedScript("r" + string(rune('A'+n))) }
+		w.chrome.live = func() page { n++; return refusedScript(fmt.Sprint("r", n)) }
 		w.company.live = func(post) answer { return answer{status: 401} } // the rounds end at once
 		accepted := func() int {
 			return len(slices.DeleteFunc(bodies[Sighting](w), func(s Sighting) bool { return !s.Accepted }))
