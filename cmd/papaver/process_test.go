@@ -85,9 +85,13 @@ func (b *bench) command(args ...string) *exec.Cmd {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	path := os.Getenv("PATH")
+	if b.path != "" {
+		path = b.path
+	}
 	cmd := exec.Command(bin, args...)
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + b.dir, "PAPAVER_HOME=" + b.home, "TMPDIR=" + b.tmp, "TERM=xterm", "LANG=C.UTF-8",
+		"PATH=" + path, "HOME=" + b.dir, "PAPAVER_HOME=" + b.home, "TMPDIR=" + b.tmp, "TERM=xterm", "LANG=C.UTF-8",
 	}
 	cmd.WaitDelay = patience
 	return cmd
