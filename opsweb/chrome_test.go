@@ -137,12 +137,6 @@ func (c *chrome) send(p browser.Paused) {
 	}
 }
 
-func (d *disk) mayFail() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.failAt > 0
-}
-
 // tab is a tab of it.
 type tab struct {
 	chrome *chrome
