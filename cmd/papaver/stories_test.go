@@ -176,11 +176,11 @@ func TestASiteThatPublishesNothingIsVisitedAsAnOrdinaryOne(t *testing.T) {
 	t.Parallel()
 	b := atCompany(t)
 	site := ordinarySite(t)
-	b.ready.Company, b.ready.CACert, b.ready.ConnectTo = "https://plain.test", b.file("plain.pem", site.cacert), []string{"plain.test:443:" + site.address}
-	flow := b.file("plain.json", `{"title":"Look","steps":[{"type":"navigate","url":"https://plain.test/"},{"type":"click","selectors":[["#more"]]}]}`)
+	b.ready.Company, b.ready.CACert, b.ready.ConnectTo = "https://example.com", b.file("plain.pem", site.cacert), []string{"example.com:443:" + site.address}
+	flow := b.file("plain.json", `{"title":"Look","steps":[{"type":"navigate","url":"https://example.com/"},{"type":"click","selectors":[["#more"]]}]}`)
 	p := b.start(b.task(flow)...)
 	p.exits(0)
-	if out := p.stdout.String(); !strings.Contains(out, "visiting plain.test as an ordinary visitor: it publishes no poppy.json") {
+	if out := p.stdout.String(); !strings.Contains(out, "visiting example.com as an ordinary visitor: it publishes no poppy.json") {
 		t.Errorf("the run does not say so\n%s", p.told())
 	}
 	for _, what := range site.seen() {
