@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,6 +31,11 @@ func (c clean) Run() int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	if err := os.Setenv("TMPDIR", dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	// These tests wait for other processes most of the time. -parallel on the command line still wins.
+	if err := flag.Set("test.parallel", "3"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

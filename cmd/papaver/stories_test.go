@@ -106,8 +106,8 @@ func TestAnInterruptLeavesTheQuestionOpen(t *testing.T) {
 func TestTimeThatWaitsForAPersonIsNotCounted(t *testing.T) {
 	t.Parallel()
 	b := atCompany(t)
-	b.tell("life?life=9s")
-	p := b.start(b.task(b.flow("exchange.json"), "--json", "--timeout", "6s")...)
+	b.tell("life?life=16s")
+	p := b.start(b.task(b.flow("exchange.json"), "--json", "--timeout", "15s")...)
 	p.event("question", 1)
 	p.exits(4) // the operation expires after more than the timeout: the run still lived
 	b.counted(0, 0)
