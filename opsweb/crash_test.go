@@ -30,7 +30,7 @@ var permits = map[string][]string{
 // A line that could not be written permits nothing: whichever append fails, nothing of what its line would have
 // permitted leaves us, the round stops there and says so, and the ledger tells where it stands.
 //
-// Clauses: OPS3-5.03, RD-6.04
+// Clauses: OPS3-5.03
 func TestNothingLeavesAfterALineThatCouldNotBeWritten(t *testing.T) {
 	tell(t, longStory())
 	whole := strings.Fields(longStory().want)
@@ -79,7 +79,7 @@ func TestNothingLeavesAfterALineThatCouldNotBeWritten(t *testing.T) {
 
 // A run that ends leaves its question open: no answer is recorded, and the ledger says that it may be asked again.
 //
-// Clauses: OPS3-5.26, RD-5.07
+// Clauses: RD-5.07
 func TestARunThatEndsWithdrawsItsQuestionAndSendsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 )
 
-// Clauses: OPS3-4.24, OPS3-4.42, OPS3-4.44, OPS3-4.45, OPS3-4.46, OPS3-4.47, OPS3-6.32, OPS3-6.33, OPS3-6.37, OPS3-6.60
+// Clauses: OPS3-4.24, OPS3-4.42, OPS3-4.44, OPS3-4.45, OPS3-4.46, OPS3-4.47, OPS3-6.33, OPS3-6.37, OPS3-6.60
 func TestEachRequestGoesToTheCompanysEndpointWithWhatItNeedsAndNothingMore(t *testing.T) {
 	const ref = "exc_9.v9.looks-like-ids" // opaque: sent as it came
 	tell(t, story{
@@ -67,7 +67,7 @@ func claim(t *testing.T, token, name string) string {
 
 // What is sent says who approved which revision and when, and stays the same byte for byte in a retry.
 //
-// Clauses: OPS3-6.02, OPS3-6.03, OPS3-6.04, OPS3-6.05, OPS3-6.06, OPS3-6.07, OPS3-6.10, OPS3-6.11, OPS3-6.12, OPS3-6.16, OPS3-6.17, OPS3-6.22, OPS3-7.12
+// Clauses: OPS3-6.02, OPS3-6.03, OPS3-6.04, OPS3-6.05, OPS3-6.06, OPS3-6.07, OPS3-6.10, OPS3-6.12, OPS3-6.16, OPS3-6.17, OPS3-6.22, OPS3-7.12
 func TestTheApprovalIsTheUsersAndTheSameInARetry(t *testing.T) {
 	tell(t, story{
 		endpoint: []answer{terms("v1"), busy(503, "30"), lost, terms("v2"), terms("v2"), recorded, state("performed")},

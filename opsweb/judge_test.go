@@ -113,7 +113,7 @@ func FuzzJudgeFields(f *testing.F) {
 
 // Each sighting that is no reference is written down with its reason, and no request, question or replay follows.
 //
-// Clauses: OPS3-4.19, OPS3-4.36, OPS3-4.37, OPS3-4.39, OPS3-4.40, OPS3-4.41
+// Clauses: OPS3-4.19, OPS3-4.39, OPS3-4.40, OPS3-4.41
 func TestARefusedSightingIsWrittenDownAndLeadsToNothing(t *testing.T) {
 	good := refused("r1")
 	with := func(change func(*page)) page { p := good; change(&p); return p }

@@ -26,7 +26,7 @@ func TestANewReferenceInAnswerToTheReplayLeadsToALookUpOfTheOldOneFirst(t *testi
 	tellAll(t, newReferences())
 }
 
-// Clauses: OPS3-5.02, OPS3-5.03, OPS3-5.26, RD-3.03, RD-6.05, RD-6.06, RD-6.08
+// Clauses: OPS3-5.02, OPS3-5.03, RD-3.03, RD-6.05, RD-6.06
 func TestNothingIsSentWithoutAYesInTime(t *testing.T) { tellAll(t, answersOfTheUser()) }
 
 // Clauses: OPS3-5.24, OPS3-6.70, OPS3-6.74, OPS3-6.75, OPS3-6.78, OPS3-6.79, OPS3-6.81, OPS3-6.87, OPS3-6.88, OPS3-7.11, RD-6.02
@@ -35,12 +35,12 @@ func TestEachAnswerToAnApprovalHasItsOneMeaning(t *testing.T) { tellAll(t, answe
 // Clauses: OPS3-7.10, OPS3-7.12, OPS3-7.13, OPS3-7.14, OPS3-7.15
 func TestALostAnswerLeadsToTheSameApprovalAgain(t *testing.T) { tellAll(t, answersThatWereLost()) }
 
-// Clauses: OPS3-4.29, OPS3-4.51, OPS3-4.56
+// Clauses: OPS3-4.51, OPS3-4.56
 func TestWhatIsNotFetchedIsNotAskedAndKnownNotPerformed(t *testing.T) {
 	tellAll(t, lookUpsBeforeTheQuestion())
 }
 
-// The table has no way that is not gone, and nothing is gone that is not in the table.
+// No row is there for nothing, and the lines of a run go by the table's rows alone.
 func TestEveryRowOfTheTableIsTakenByAStory(t *testing.T) {
 	taken := make(map[arrow]bool)
 	for _, stories := range [][]story{replays(), newReferences(), answersOfTheUser(), answersToTheApproval(), answersThatWereLost(), lookUpsBeforeTheQuestion(), {mergedStory()}} {
@@ -159,7 +159,7 @@ func TestHistoryLeavesARoundWhereItWasAtALineWithoutARow(t *testing.T) {
 	}
 }
 
-// Each try waits as long as the Company asks, in either form, and is at most an hour's business of ours.
+// A retry waits as long as the Company asks, in either form, and never longer than we allow.
 //
 // Clauses: OPS3-7.10
 func TestRetryAfterIsWaitedForInBothForms(t *testing.T) {
