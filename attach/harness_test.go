@@ -28,7 +28,6 @@ type process struct {
 	changed chan struct{}
 	answers int
 	asking  sync.WaitGroup
-	end     context.CancelFunc
 }
 
 func newProcess(t *testing.T) *process {

@@ -56,11 +56,16 @@ func (c *Context) Again(ctx context.Context, m *Made, h Held, permit func(How) e
 // wayToRepeat picks the way, without doing anything.
 func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held) (How, func(context.Context) error, error) {
 	tab := c.tab.tab
-	if c.tab.repeated(h.paused) {
+	if !c.hasRepeated(m) && c.tab.repeated(h.paused) {
 		return ByPage, func(context.Context) error { return nil }, nil
 	}
-	refused := h.MainDocument() && c.tab.lastDocument().ID == h.paused.ID // the refusal is the page in the tab
-	same := !h.MainDocument() && tab.Document() == m.document             // the act's own page is still in the tab
+	last := c.tab.lastDocument()
+	if h.MainDocument() && last.failedLike(h.paused) {
+		// An error page stands for the act's own request, and loading it again makes that request again [measured].
+		return ByReload, tab.Reload, nil
+	}
+	refused := h.MainDocument() && last.ID == h.paused.ID     // the refusal is the page in the tab
+	same := !h.MainDocument() && tab.Document() == m.document // the act's own page is still in the tab
 	if !refused && !same {
 		return "", nil, fmt.Errorf("%w: the tab has left the page it was made on", ErrCannotRepeat)
 	}
@@ -91,6 +96,13 @@ func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held) (How, func(c
 		return "", nil, fmt.Errorf("%w: another control stands where it was", ErrCannotRepeat)
 	}
 	return ByRepeat, func(ctx context.Context) error { return tab.Click(ctx, again.X, again.Y, 1) }, nil
+}
+
+// hasRepeated reports whether the last act was m, made again: what came since is then not the page's own doing.
+func (c *Context) hasRepeated(m *Made) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.present != nil && c.present.Again == m
 }
 
 // continueControl is what continue.js answers: how many Continue controls are visible, and where the one is.

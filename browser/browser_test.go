@@ -249,3 +249,56 @@ func TestAHeldResponseIsReleasedWhenOnHeldDoesNotReturn(t *testing.T) {
 		t.Errorf("the page never got its answer: %v", err)
 	}
 }
+
+// TestAFormWhoseRepeatWasLostIsMadeAgain cuts the connection of the first repeats: the tab then shows an error page.
+//
+// Clauses: OPS3-7.16
+func TestAFormWhoseRepeatWasLostIsMadeAgain(t *testing.T) {
+	for name, lose := range map[string]http.HandlerFunc{
+		"no answer":    func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) },
+		"server error": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			posts, losing := 0, false
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				w.Header().Set("Content-Type", "text/html")
+				switch {
+				case r.Method == http.MethodGet:
+					_, _ = fmt.Fprint(w, `<!doctype html><form method=post action="/act"><input name=n value=7><button id=buy>Buy</button></form>`)
+				case losing:
+					lose(w, r)
+				default:
+					posts++
+					if posts == 1 {
+						w.Header().Set(field, `sid="ses_x", ref="r"`)
+						w.WriteHeader(http.StatusForbidden)
+					}
+					_, _ = fmt.Fprintf(w, "post %d of %s", posts, r.PostFormValue("n"))
+				}
+			}))
+			t.Cleanup(server.Close)
+			set := func(l bool) { mu.Lock(); defer mu.Unlock(); losing = l }
+			var log heldLog
+			c := newContext(t, start(t, log.add))
+			do(t, c, browser.Act{Kind: browser.Navigate, URL: server.URL})
+			made := do(t, c, click("#buy"))
+			again := func() {
+				t.Helper()
+				how, err := c.Again(t.Context(), made, log.all()[0], func(browser.How) error { return nil })
+				if err != nil || how != browser.ByReload {
+					t.Fatalf("Again = %q, %v", how, err)
+				}
+			}
+			set(true)
+			again()
+			set(false)
+			again()
+			if text, err := c.Text(t.Context()); err != nil || text != "post 2 of 7" {
+				t.Errorf("the page says %q, %v", text, err)
+			}
+		})
+	}
+}

@@ -95,6 +95,14 @@ func (t *tabState) landing(ctx context.Context) ([]Paused, error) {
 	}
 }
 
+// failed reports whether no answer came, or one that says that the server could not give one.
+func (p Paused) failed() bool { return p.Status == 0 || p.Status >= http.StatusInternalServerError }
+
+// failedLike reports whether p failed and asked for the same thing as other.
+func (p Paused) failedLike(other Paused) bool {
+	return p.ID != "" && p.failed() && p.Method == other.Method && p.URL == other.URL
+}
+
 func redirects(p Paused) bool {
 	switch p.Status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther:
@@ -142,13 +150,13 @@ func (t *tabState) lastDocument() Paused {
 	return t.document
 }
 
-// repeated reports whether the page has made the request of p again since, and got another answer than a 403.
+// repeated reports whether the request of p was made again since, and got an answer that is no refusal and no failure.
 func (t *tabState) repeated(p Paused) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at := slices.IndexFunc(t.recent, func(r Paused) bool { return r.ID == p.ID })
 	return at >= 0 && slices.ContainsFunc(t.recent[at+1:], func(r Paused) bool {
-		return r.Method == p.Method && r.URL == p.URL && r.Status != http.StatusForbidden && r.Status != 0
+		return r.Method == p.Method && r.URL == p.URL && r.Status != http.StatusForbidden && !r.failed()
 	})
 }
 

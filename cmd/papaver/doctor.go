@@ -36,7 +36,6 @@ type check struct {
 type patient struct {
 	env     env
 	dir     string
-	home    home.Home
 	sandbox bool
 }
 
