@@ -9,6 +9,7 @@ import (
 // fault is one way in which a Company misbehaves or is unlucky, and how a run with it ends.
 type fault struct {
 	tell  []string // switches of the Company
+	later string   // one more, while the first question is open
 	flow  string   // exchange.json when empty
 	press string   // the keys of the User, one a question
 
@@ -24,7 +25,7 @@ type fault struct {
 // Each of these ends with its exit status and with words about what was and was not done; the Company sees an agent
 // that breaks no rule, and counts what the words say.
 //
-// Clauses: OPS3-2.16, OPS3-3.32, OPS3-4.42, OPS3-4.43, OPS3-6.88, OPS3-7.10, OPS3-7.12
+// Clauses: OPS3-4.42, OPS3-4.43, OPS3-6.88, OPS3-7.10, OPS3-7.12
 func TestAMisbehavingCompanyGetsAnHonestEnd(t *testing.T) {
 	for name, f := range map[string]fault{
 		"join refused": {
@@ -79,6 +80,14 @@ func TestAMisbehavingCompanyGetsAnHonestEnd(t *testing.T) {
 			tell: []string{"unavailable?n=2&retry_after=1s"}, press: "a", status: 0, finished: "performed", outcome: "performed",
 			performances: 1, approvals: 1,
 		},
+		"503 with Retry-After to the approval": {
+			later: "unavailable?n=2&retry_after=2s", press: "a", status: 0, finished: "performed", outcome: "performed",
+			performances: 1, approvals: 1,
+		},
+		"approval redirected": {
+			later: "redirect-endpoint", press: "a", status: 5, finished: "unknown", outcome: "unknown",
+			error: []string{"status 307", "it is not known whether the action was performed"},
+		},
 		"performing for a while": {
 			tell: []string{"performing?n=2"}, press: "a", status: 0, finished: "performed", outcome: "performed",
 			performances: 1, approvals: 1,
@@ -105,6 +114,10 @@ func TestAMisbehavingCompanyGetsAnHonestEnd(t *testing.T) {
 			p := b.start(task...)
 			if f.press != "" {
 				u := b.sit(100, 40, nil, "tui")
+				if f.later != "" {
+					p.event("question", 1)
+					b.tell(f.later)
+				}
 				for _, key := range f.press {
 					u.answers(p, string(key))
 				}

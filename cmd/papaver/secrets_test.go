@@ -22,7 +22,7 @@ var jwt = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-
 // round neither Chromium's profile, the home beside the key file, the events, the words for people, the screen nor the
 // Company's report holds one. That the Session header went to the endpoint alone is among the Company's rules.
 //
-// Clauses: OPS3-8.2.03, OPS3-4.43, OPS3-6.32, S01-4.8.10
+// Clauses: OPS3-4.43, OPS3-6.32
 func TestNoSecretIsWrittenAnywhere(t *testing.T) {
 	t.Parallel()
 	b := atCompany(t)

@@ -10,7 +10,7 @@ import (
 // A price that changed between the look-up and the approval: the first answer is worth nothing for the new terms, and
 // the User is shown what changed.
 //
-// Clauses: OPS3-3.21, OPS3-5.05, OPS3-5.16
+// Clauses: OPS3-5.05
 func TestNewTermsAreAskedAgainWithWhatChanged(t *testing.T) {
 	t.Parallel()
 	b := atCompany(t)
@@ -41,26 +41,6 @@ func TestNewTermsAreAskedAgainWithWhatChanged(t *testing.T) {
 	u.exits(0)
 }
 
-// Clauses: OPS3-4.43
-func TestARedirectOfTheApprovalIsFinal(t *testing.T) {
-	t.Parallel()
-	b := atCompany(t)
-	u := b.sit(100, 40, nil, "tui")
-	p := b.start(b.task(b.flow("exchange.json"), "--json")...)
-	p.event("question", 1)
-	b.tell("redirect-endpoint")
-	u.answers(p, "a")
-	p.exits(5)
-	b.counted(0, 0) // a request that followed it is a broken rule
-	if got := p.event("approval", 1).text("outcome"); got != "unknown" {
-		t.Errorf("the approval came to %q", got)
-	}
-	p.says("status 307", "it is not known whether the action was performed")
-	u.types("q")
-	u.exits(0)
-}
-
-// Clauses: OPS3-6.01
 func TestChromiumThatDiesWhileAQuestionIsOpenEndsTheRun(t *testing.T) {
 	t.Parallel()
 	b := atCompany(t)
