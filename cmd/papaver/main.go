@@ -23,7 +23,11 @@ type env struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup wants us to go on
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	// A reader that went away must not kill us in the middle of a round: writing to it is an error like another. The
 	// signal is caught and not ignored, since what is ignored stays so in the programs we start.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
