@@ -164,7 +164,7 @@ func (a *Agent) Outcomes() []opsweb.Outcome { return a.ops.Outcomes() }
 func (a *Agent) Finish(outcome string, err error) {
 	var t *trouble.Error
 	if err != nil {
-		t = trouble.Of(err)
+		t = trouble.Of(err).Said()
 		a.emit(failedEvent(a.cfg.Now(), t))
 	}
 	a.progress.finish(outcome, outcome, t)

@@ -57,12 +57,7 @@ type Acted struct {
 }
 
 // Failed: something went wrong; the words are for people.
-type Failed struct {
-	What   string `json:"what"`
-	Done   string `json:"done"`
-	Undone string `json:"undone"`
-	Next   string `json:"next"`
-}
+type Failed = trouble.Error
 
 // Finished: the run has ended.
 type Finished struct {
@@ -102,5 +97,5 @@ func eventOf(h opsweb.Happening) (Event, bool) {
 }
 
 func failedEvent(now time.Time, t *trouble.Error) Event {
-	return Event{Time: now, Name: "error", Body: Failed{What: t.Error(), Done: t.Done, Undone: t.Undone, Next: t.Next}}
+	return Event{Time: now, Name: "error", Body: *t.Said()}
 }

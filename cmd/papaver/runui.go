@@ -12,7 +12,6 @@ import (
 	"github.com/papaver-agent/papaver/agent"
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/internal/plaintext"
-	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/tui"
 )
@@ -98,7 +97,7 @@ func (ui *runUI) event(ev agent.Event) {
 		}
 	case agent.Failed:
 		if ev.Round != "" { // the run's own error is said at its end
-			printError(ui.e.stderr, &trouble.Error{What: b.What, Done: b.Done, Undone: b.Undone, Next: b.Next})
+			printError(ui.e.stderr, &b)
 		}
 	}
 }

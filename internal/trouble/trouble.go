@@ -7,11 +7,16 @@ import "errors"
 // Error is an error with the words a person needs. Its texts are ours; text from a Company or a page is put in only
 // after it went through the sanitiser.
 type Error struct {
-	What   string // what happened, one sentence without a full stop
-	Done   string // what had been done before it
-	Undone string // what had not been done
-	Next   string // what the person can do
-	Err    error  // the cause, for errors.Is and errors.As; may be nil
+	What   string `json:"what"`   // what happened, one sentence without a full stop
+	Done   string `json:"done"`   // what had been done before it
+	Undone string `json:"undone"` // what had not been done
+	Next   string `json:"next"`   // what the person can do
+	Err    error  `json:"-"`      // the cause, for errors.Is and errors.As; may be nil
+}
+
+// Said is e in words alone, its cause among them: the form in which it leaves the process.
+func (e *Error) Said() *Error {
+	return &Error{What: e.Error(), Done: e.Done, Undone: e.Undone, Next: e.Next}
 }
 
 // Error implements the error interface with the first sentence and its cause.
