@@ -213,7 +213,11 @@ func (p *progress) visiting(domain, name string) {
 
 // cause is what ended ctx, or err when nothing did.
 func cause(ctx context.Context, err error) error {
-	if c := context.Cause(ctx); c != nil && !errors.Is(err, c) {
+	c := context.Cause(ctx)
+	switch {
+	case errors.Is(c, browser.ErrGone):
+		return c // that a wait was cut short because of it says nothing more
+	case c != nil && !errors.Is(err, c):
 		return fmt.Errorf("%w: %w", c, err)
 	}
 	return err

@@ -86,3 +86,8 @@ func (f *flags) homeDir(e env) (string, error) {
 func onTerminal(e env) bool { return isTerminal(e.stdin) && isTerminal(e.stdout) }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+func isTerminalWriter(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isTerminal(f)
+}

@@ -29,6 +29,7 @@ type runUI struct {
 	drawing  sync.WaitGroup
 	drawn    chan struct{} // closed when the terminal UI has ended
 	stop     context.CancelFunc
+	onScreen bool // the end was drawn, the error that came with it included
 
 	mu    sync.Mutex
 	later strings.Builder // what was said while the screen was full
@@ -132,6 +133,12 @@ func (ui *runUI) Write(p []byte) (int, error) {
 
 // finish lets the terminal UI show the last news, then ends it.
 func (ui *runUI) finish() {
+	select {
+	case <-ui.drawn:
+		ui.onScreen = false // nobody watches to the end
+	default:
+		ui.onScreen = true
+	}
 	timer := time.NewTimer(uiEnds)
 	defer timer.Stop()
 	select {
@@ -157,7 +164,7 @@ func (ui *runUI) close() {
 
 // result says the error, where it was not on the screen already, and returns the exit status.
 func (ui *runUI) result(end ending, err error) error {
-	if err != nil && end.status != exitInterrupted {
+	if err != nil && end.status != exitInterrupted && !(ui.onScreen && isTerminalWriter(ui.e.stderr)) {
 		printError(ui.e.stderr, err)
 	}
 	if end.status == exitInterrupted {
