@@ -16,6 +16,7 @@ import (
 //
 // Clauses: OPS3-5.06
 func TestARunAsksOnItsOwnTerminal(t *testing.T) {
+	t.Parallel()
 	for name, flags := range map[string][]string{"full screen": nil, "line by line": {"--plain"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,7 +97,7 @@ func TestALeftQuestionAndAClosedTerminalAnswerNothing(t *testing.T) {
 	if err := u.keyboard.Close(); err != nil {
 		t.Fatal(err)
 	}
-	u.exits(1)
+	u.exits(130)
 	if answers := p.events("answer"); len(answers) != 0 {
 		t.Errorf("answers: %v", answers)
 	}
@@ -110,6 +111,7 @@ func TestALeftQuestionAndAClosedTerminalAnswerNothing(t *testing.T) {
 
 // The round goes on when nobody reads the events any more; the run says that they were lost.
 func TestEventsThatCanNotBeWrittenDoNotStopTheRound(t *testing.T) {
+	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) *os.File{
 		"full": func(t *testing.T) *os.File {
 			f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -166,6 +168,7 @@ func TestTheDemoPerformsOnceWithoutATerminal(t *testing.T) {
 
 // On a terminal the person there answers the demo.
 func TestTheDemoAsksThePersonAtItsTerminal(t *testing.T) {
+	t.Parallel()
 	for key, want := range map[string]struct {
 		status int
 		says   string

@@ -46,10 +46,8 @@ func runTUI(ctx context.Context, e env, args []string) error {
 	}
 	err = draw(ctx, cfg)
 	switch {
-	case errors.Is(err, tui.ErrInterrupted), ctx.Err() != nil:
-		return exitCode(exitInterrupted)
-	case errors.Is(err, tui.ErrHangUp):
-		return exitCode(exitError)
+	case errors.Is(err, tui.ErrInterrupted), errors.Is(err, tui.ErrHangUp), ctx.Err() != nil:
+		return exitCode(exitInterrupted) // a hang-up is noticed as a signal or as the terminal's end, whichever comes first
 	case err != nil:
 		return &trouble.Error{What: "the terminal UI ended", Err: err, Done: "the answers that were shown as given", Undone: "nothing else was answered; open questions stay open", Next: "run papaver tui again, or papaver tui --plain"}
 	}
