@@ -27,6 +27,7 @@ type fault struct {
 //
 // Clauses: OPS3-4.42, OPS3-4.43, OPS3-6.88, OPS3-7.10, OPS3-7.12
 func TestAMisbehavingCompanyGetsAnHonestEnd(t *testing.T) {
+	t.Parallel()
 	for name, f := range map[string]fault{
 		"join refused": {
 			tell: []string{"refuse-join"}, status: 1, finished: "error",

@@ -52,6 +52,7 @@ func names(events []event) []string {
 //
 // Clauses: OPS3-1.04, OPS3-2.09, OPS3-2.12, OPS3-4.42, OPS3-4.43, OPS3-4.46, OPS3-4.47, OPS3-5.04, OPS3-5.05, OPS3-5.06, OPS3-6.02, OPS3-6.32, C10-5.03, C10-6.01
 func TestAPersonAtAnotherTerminalApprovesAndItIsPerformedOnce(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		flow, kind string
 		acts       int

@@ -60,6 +60,7 @@ func TestChromiumThatDiesWhileAQuestionIsOpenEndsTheRun(t *testing.T) {
 }
 
 func TestAnInterruptLeavesTheQuestionOpen(t *testing.T) {
+	t.Parallel()
 	for name, signal := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
