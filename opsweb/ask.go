@@ -49,7 +49,7 @@ func (r *round) fetch(ctx context.Context) (move, error) {
 	if rep.broken != nil {
 		return settlef(Failed, "the operations endpoint's answer (status %d) can't be read, so nothing can be approved: %v", rep.Status, rep.broken), nil
 	}
-	return settlef(Failed, "the operations endpoint answered %s (status %d) and not with the terms", rep.Kind, rep.Status), nil
+	return settlef(Failed, "the operations endpoint did not answer with the terms but with %s", rep.said()), nil
 }
 
 // returned takes the terms of a revision that may be put to the User.

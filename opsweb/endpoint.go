@@ -30,6 +30,18 @@ type reply struct {
 	broken     error         // the answer could not be decoded
 }
 
+// said is an answer of no use, for people.
+func (r reply) said() string {
+	switch {
+	case r.Status >= 300 && r.Status < 400:
+		return fmt.Sprintf("a redirect (status %d), which is never followed", r.Status)
+	case r.Kind == operation.Other:
+		return fmt.Sprintf("something else (status %d)", r.Status)
+	default:
+		return fmt.Sprintf("%s (status %d)", r.Kind, r.Status)
+	}
+}
+
 // post sends a reference to the endpoint of its own Session's Company, with an approval or, for a look-up, without
 // one. It follows no redirect. An error is errNoAnswer, or one of ours before anything was sent.
 func (r Reference) post(ctx context.Context, approval *operation.Approval) (reply, error) {

@@ -116,7 +116,7 @@ func (r *round) answered(rep reply) move {
 		return settle(Failed, "the Company no longer accepts the reference; the approval was not recorded")
 	default:
 		r.ops.notify(r.id, Approval{Outcome: "unknown"})
-		return settlef(Unknown, "the operations endpoint answered the approval with %s (status %d)", rep.Kind, rep.Status)
+		return settlef(Unknown, "the operations endpoint answered the approval with %s", rep.said())
 	}
 }
 
@@ -178,7 +178,7 @@ func (r *round) lookUp(ctx context.Context) (move, error) {
 		case rep.Kind == operation.Returned && rep.broken == nil && r.replays == 0 && rep.Operation.ID == r.op.ID && rep.Operation.Revision != r.op.Revision:
 			return r.newTerms(rep), nil // no approval is recorded, and the request was not made again
 		case rep.Kind != operation.Known || rep.broken != nil:
-			return settlef(Unknown, "the Company no longer says what became of it (it answered %s)", rep.Kind), nil
+			return settlef(Unknown, "the Company no longer says what became of it: it answered with %s", rep.said()), nil
 		case rep.OperationID != r.op.ID:
 			return settle(Unknown, "the Company answered with the state of another operation"), nil
 		}

@@ -83,7 +83,7 @@ func outcomeWords(outcome string) (words, look) {
 	case "expired":
 		return "not performed: it expired unanswered", alert
 	default:
-		return "outcome unknown: it may have been performed or not; run papaver ledger show, then papaver run --resume", bad
+		return "outcome unknown: it may have been performed or not; papaver ledger show tells what is known; ask the Company before it is done again", bad
 	}
 }
 

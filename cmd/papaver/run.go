@@ -11,7 +11,9 @@ import (
 
 	"github.com/papaver-agent/papaver/agent"
 	"github.com/papaver-agent/papaver/browser/chromedpdriver"
+	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/flow"
+	"github.com/papaver-agent/papaver/internal/reach"
 	"github.com/papaver-agent/papaver/internal/trouble"
 )
 
@@ -81,15 +83,34 @@ func runRun(ctx context.Context, e env, args []string) error {
 	case o.timeout <= 0:
 		return usagef("--timeout is longer than nothing")
 	}
+	if _, err := company.ParseAddress(o.company); err != nil {
+		return usageError{err.Error()}
+	}
+	for _, rule := range o.connectTo {
+		if _, err := reach.ParseRule(rule); err != nil {
+			return usageError{err.Error()}
+		}
+	}
 	f, err := readFlow(words[0], o.set)
 	if err != nil {
-		return &trouble.Error{What: words[0] + " can't be run", Err: err, Done: "nothing", Undone: "no browser was started", Next: "mend the file"}
+		err = &trouble.Error{What: words[0] + " can't be run", Err: err, Done: "nothing", Undone: "no browser was started", Next: "mend the file"}
+		return o.notBegun(e, err)
 	}
 	dir, err := o.homeDir(e)
 	if err != nil {
-		return err
+		return o.notBegun(e, err)
 	}
 	return o.run(ctx, e, dir, f)
+}
+
+// notBegun says in the events too that a run ended before it began.
+func (o *runOptions) notBegun(e env, err error) error {
+	if o.json {
+		out := lines{w: e.stdout}
+		out.write(agent.Event{Time: e.now(), Name: "error", Body: trouble.Of(err).Said()})
+		out.write(agent.Event{Time: e.now(), Name: "finished", Body: agent.Finished{Outcome: "error"}})
+	}
+	return err
 }
 
 func readFlow(path string, set map[string]string) (*flow.Flow, error) {
@@ -117,7 +138,7 @@ func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow) e
 	})
 	if err != nil {
 		ui.close()
-		return err
+		return o.notBegun(e, err)
 	}
 	ui.start(ctx, a, cancel)
 	err = o.visit(ctx, a, f)
