@@ -66,6 +66,9 @@ func Serve(ctx context.Context, dir, run string, source Source) (*Server, error)
 		err = os.Chmod(d.path(run+sockSuffix), 0o600)
 	}
 	if err != nil {
+		if s.socket != nil {
+			_ = s.socket.Close()
+		}
 		s.remove()
 		return nil, fmt.Errorf("the socket of run %s: %w", run, err)
 	}

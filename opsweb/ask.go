@@ -57,13 +57,17 @@ func (r *round) returned(op operation.Operation) move {
 	r.ops.mu.Lock()
 	defer r.ops.mu.Unlock()
 	for _, other := range r.ops.rounds {
-		if other == r || other.site != r.site || other.op.ID != op.ID || other.op.Revision != op.Revision {
+		if other == r || other.site != r.site || other.op.ID != op.ID {
 			continue
 		}
-		if !other.state.final() {
+		same := other.op.Revision == op.Revision
+		switch {
+		case same && !other.state.final():
 			return move{on: evSame, body: MergedInto{Into: other.id}}
-		}
-		if other.state == Settled && (other.outcome == Refused || other.outcome == Declined || other.outcome == Expired) {
+		case other.state == Settled && other.outcome == Unknown:
+			// Whatever its terms are now: nobody approves it again before the first outcome is known (OPS3-7.13, 7.14).
+			return settle(Unknown, "what became of its approval before is not known, and it is not asked again until it is")
+		case same && other.state == Settled && (other.outcome == Refused || other.outcome == Declined || other.outcome == Expired):
 			return settlef(other.outcome, "this revision was %s before in this run, and is not asked again", other.outcome)
 		}
 	}

@@ -159,6 +159,30 @@ func TestARefusedDeclinedOrExpiredRevisionIsNotAskedAgainInTheRun(t *testing.T) 
 	}
 }
 
+// While it is not known what became of an approval, no revision of its operation is put to the User.
+//
+// Clauses: OPS3-7.13, OPS3-7.14
+func TestAnOperationWhoseOutcomeIsUnknownIsNotAskedAgainInTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		lost := answer{lost: true}
+		w.company.script = []answer{termsOf("exc_1", "v1", time.Hour), lost, lost, lost, lost, lost, termsOf("exc_1", "v2", time.Hour)}
+		w.chrome.script = []page{refusedScript("r1"), refusedScript("r2")}
+		stop := w.answers(yes, yes)
+		w.press(w.tab)
+		w.must(w.settle())
+		w.press(w.tab)
+		w.must(w.settle())
+		stop()
+		if got := w.ops.Outcomes(); !slices.Equal(got, []Outcome{Unknown, Unknown}) {
+			t.Errorf("outcomes = %v", got)
+		}
+		if q := bodies[Question](w); len(q) != 1 {
+			t.Errorf("%d questions", len(q))
+		}
+	})
+}
+
 // What the User is asked shows the Company, the terms, what of ours caused it, and what differs: old and new values of
 // a new revision too.
 //
