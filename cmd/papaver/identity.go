@@ -12,7 +12,7 @@ import (
 	"github.com/papaver-agent/papaver/session"
 )
 
-func runIdentity(_ context.Context, e env, args []string) error {
+func runIdentity(ctx context.Context, e env, args []string) error {
 	f := newFlags("identity")
 	var o session.Options
 	f.StringVar(&o.ClientID, "client-id", "", "init: the https `URL` the client metadata document will be published at")
@@ -35,6 +35,11 @@ func runIdentity(_ context.Context, e env, args []string) error {
 		if o.ClientID == "" || o.Name == "" {
 			return usagef("papaver identity init needs --client-id URL and --name NAME")
 		}
+		unlock, err := h.Lock(ctx)
+		if err != nil {
+			return err
+		}
+		defer unlock()
 		id, err := session.Init(h.Identity(), o, e.now(), rand.Reader)
 		if err != nil {
 			return err
