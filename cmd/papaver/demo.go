@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,10 @@ func runDemo(ctx context.Context, e env, args []string) error {
 	sandbox := f.Bool("sandbox", true, "Chromium's sandbox; as root Chromium needs --sandbox=false")
 	if _, err := f.parse(e, args, 0, 0); err != nil {
 		return err
+	}
+	words := io.Writer(e.stdout)
+	if f.json {
+		words = e.stderr
 	}
 	dir, err := os.MkdirTemp("", "papaver-demo-*")
 	if err != nil {
@@ -60,15 +65,19 @@ func runDemo(ctx context.Context, e env, args []string) error {
 	for _, rule := range ready.ConnectTo {
 		runArgs = append(runArgs, "--connect-to", rule)
 	}
-	scripted := !onTerminal(e)
 	var runErr error
-	if scripted {
-		fmt.Fprintln(e.stdout, "No terminal is here, so the demo's scripted User answers, by pressing keys in a pseudo-terminal.")
-		runErr = playScripted(ctx, e, append(runArgs, "--plain"))
-	} else {
+	if onTerminal(e) {
 		runErr = playOnTerminal(ctx, e, runArgs)
+	} else {
+		fmt.Fprintln(words, "No terminal is here, so the demo's scripted User answers, by pressing keys in a pseudo-terminal.")
+		runErr = playScripted(ctx, e, words, append(runArgs, "--plain"))
 	}
-	return sayCount(e, site.Report(), runErr)
+	report := site.Report()
+	if f.json {
+		out := lines{w: e.stdout}
+		out.write(report)
+	}
+	return sayCount(words, report, runErr)
 }
 
 // playOnTerminal runs the agent on our own terminal.
@@ -95,20 +104,20 @@ func runChild(cmd *exec.Cmd) error {
 }
 
 // sayCount says what the Company itself counted; the demo has worked only when that is one performance.
-func sayCount(e env, r testsite.Report, runErr error) error {
+func sayCount(w io.Writer, r testsite.Report, runErr error) error {
 	for _, v := range r.Broken {
-		fmt.Fprintf(e.stdout, "The Company saw the agent break a rule: %s: %s\n", v.Rule, v.Seen)
+		fmt.Fprintf(w, "The Company saw the agent break a rule: %s: %s\n", v.Rule, v.Seen)
 	}
 	n := len(r.Performances)
 	switch {
 	case n == 1 && runErr == nil:
-		fmt.Fprintln(e.stdout, "Stormline Outdoor's own count: performed once.")
+		fmt.Fprintln(w, "Stormline Outdoor's own count: performed once.")
 	case n == 1:
-		fmt.Fprintln(e.stdout, "Stormline Outdoor's own count: performed once, but the agent ended with an error.")
+		fmt.Fprintln(w, "Stormline Outdoor's own count: performed once, but the agent ended with an error.")
 	case n == 0:
-		fmt.Fprintf(e.stdout, "Stormline Outdoor's own count: nothing was performed, and %d approvals were recorded.\n", r.Recorded)
+		fmt.Fprintf(w, "Stormline Outdoor's own count: nothing was performed, and %d approvals were recorded.\n", r.Recorded)
 	default:
-		fmt.Fprintf(e.stdout, "Stormline Outdoor's own count: performed %d times. That must never happen.\n", n)
+		fmt.Fprintf(w, "Stormline Outdoor's own count: performed %d times. That must never happen.\n", n)
 		return exitCode(exitError)
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](runErr); ok && exit.ExitCode() > 0 {
@@ -117,7 +126,7 @@ func sayCount(e env, r testsite.Report, runErr error) error {
 	if runErr != nil {
 		return fmt.Errorf("the agent: %w", runErr)
 	}
-	if len(r.Broken) > 0 {
+	if n != 1 || len(r.Broken) > 0 {
 		return exitCode(exitError)
 	}
 	return nil

@@ -41,6 +41,10 @@ func runLedger(_ context.Context, e env, args []string) error {
 		}
 	}
 	if err != nil {
+		if f.json && words[0] == "verify" {
+			out := lines{w: e.stdout}
+			out.write(verifiedAs(report, err))
+		}
 		return &trouble.Error{What: "the ledger " + path + " can't be trusted", Err: err,
 			Done: fmt.Sprintf("%d records before that were read and are intact", report.Records), Undone: "nothing was changed",
 			Next: "keep the file as it is, and put a good copy back"}
@@ -123,18 +127,32 @@ func showRound(e env, f *flags, rounds []opsweb.Past, id string) error {
 	return fmt.Errorf("the ledger has no operation %q; papaver ledger list shows them", id)
 }
 
-// verified is the line of `ledger verify --json`.
+// verified is the line of `ledger verify --json`. Line and Why are of the first bad line; Records and Head of what stands
+// before it.
 type verified struct {
 	Intact  bool   `json:"intact"`
 	Records uint64 `json:"records"`
 	Head    string `json:"head"`
 	Torn    bool   `json:"torn"`
+	Line    int    `json:"line,omitempty"`
+	Why     string `json:"why,omitempty"`
+}
+
+func verifiedAs(r ledger.Report, err error) verified {
+	v := verified{Intact: err == nil, Records: r.Records, Head: r.Head, Torn: r.Torn}
+	if err != nil {
+		v.Why = err.Error()
+	}
+	if damage, ok := errors.AsType[*ledger.DamageError](err); ok {
+		v.Line, v.Why = damage.Line, damage.Reason
+	}
+	return v
 }
 
 func sayVerified(e env, f *flags, r ledger.Report) error {
 	if f.json {
 		out := lines{w: e.stdout}
-		out.write(verified{Intact: true, Records: r.Records, Head: r.Head, Torn: r.Torn})
+		out.write(verifiedAs(r, nil))
 		return out.failed()
 	}
 	fmt.Fprintf(e.stdout, "intact: %d records, head %s\n", r.Records, r.Head)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"sync"
@@ -20,11 +21,14 @@ func (l *lines) write(v any) {
 	if l.err != nil {
 		return
 	}
-	data, err := json.Marshal(v)
-	if err == nil {
-		_, err = l.w.Write(append(data, '\n'))
+	// Written whole, so that a line is never half of one; without the escapes that are for web pages, so that what the
+	// ledger holds is exported as it is.
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	if l.err = encoder.Encode(v); l.err == nil {
+		_, l.err = l.w.Write(line.Bytes())
 	}
-	l.err = err
 }
 
 func (l *lines) failed() error {

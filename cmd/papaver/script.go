@@ -25,7 +25,7 @@ const (
 
 // playScripted runs the agent in a pseudo-terminal of its own, prints what it shows as plain text, and presses the key
 // that approves when the question was shown whole. Only runDemo calls it, with the Company of its own process.
-func playScripted(ctx context.Context, e env, args []string) error {
+func playScripted(ctx context.Context, e env, words io.Writer, args []string) error {
 	ctx, cancel := context.WithTimeout(ctx, scriptTimeout)
 	defer cancel()
 	cmd := agentCommand(ctx, e, args)
@@ -43,7 +43,7 @@ func playScripted(ctx context.Context, e env, args []string) error {
 
 	asked, answered := make(chan struct{}), make(chan struct{})
 	shown := make(chan error, 1)
-	go func() { shown <- showScreen(e.stdout, keyboard, asked, answered) }()
+	go func() { shown <- showScreen(words, keyboard, asked, answered) }()
 	pressing := make(chan struct{})
 	go func() {
 		defer close(pressing)
