@@ -94,6 +94,8 @@ func (c *Context) Quiet(ctx context.Context) {
 
 // settle lets the page's own reaction to an act begin, then waits for it to end.
 func (c *Context) settle(ctx context.Context, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, limit) // a page whose script runs for ever answers no call
+	defer cancel()
 	// A call answers after the page handled the input before it, so that what the handler began is counted.
 	_ = c.tab.tab.Call(ctx, `() => true`, new(bool)) // a page that is going away cannot answer, and that is activity too
 	c.tab.quiet(ctx, limit)

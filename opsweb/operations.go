@@ -224,6 +224,7 @@ func (o *Operations) forget(r *round) {
 	for i, other := range o.rounds {
 		if other == r {
 			o.rounds = append(o.rounds[:i:i], o.rounds[i+1:]...)
+			o.changedLocked()
 			return
 		}
 	}
