@@ -56,7 +56,13 @@ func (t *tabState) saw(p Paused) {
 func (t *tabState) refuses(p Paused) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.joining != "" && p.Resource == "Document" && reposts(p)
+	return (t.joining != "" || t.submits && !t.landed()) && p.Resource == "Document" && reposts(p)
+}
+
+// landed reports whether the submitted form has led to an answer that is no redirect. Until then a late answer is the
+// form's own, however long nobody has waited for it any more.
+func (t *tabState) landed() bool {
+	return len(t.hops) > 0 && !redirects(t.hops[len(t.hops)-1]) && !reposts(t.hops[len(t.hops)-1])
 }
 
 // reposts reports whether a response would send its request's body again.

@@ -62,7 +62,9 @@ func (r *round) returned(op operation.Operation) move {
 		}
 		same := other.op.Revision == op.Revision
 		switch {
-		case same && !other.state.final():
+		case !other.state.final() && other.stopped == nil:
+			// Also with another revision: one operation is asked and approved once at a time, and an approval of terms that
+			// the Company has replaced is answered with the new ones.
 			return move{on: evSame, body: MergedInto{Into: other.id}}
 		case other.state == Settled && other.outcome == Unknown:
 			// Whatever its terms are now: nobody approves it again before the first outcome is known (OPS3-7.13, 7.14).
