@@ -51,7 +51,6 @@ type Options struct {
 type Key struct {
 	Thumbprint string    `json:"kid"`
 	Created    time.Time `json:"created"`
-	Activates  time.Time `json:"activates"` // when it begins to sign; the key before it ceases then
 }
 
 // Identity is the agent's identity: its client id and its long-term keys. It is immutable and safe for concurrent use.
@@ -82,8 +81,7 @@ type keyOnDisk struct {
 	Private json.RawMessage `json:"private"`
 }
 
-// identityFormat is what is written. Format 1, which is read too, has no activation: a key signs from its creation.
-const identityFormat = 2
+const identityFormat = 1
 
 // Init makes the agent's first key and writes the identity into dir, with the two documents to publish in its folder
 // public. It never overwrites: ErrIdentityExists. The public documents are written before the identity, so a crash in
@@ -104,9 +102,8 @@ func Init(dir string, o Options, now time.Time, random io.Reader) (*Identity, er
 		return nil, err
 	}
 	kid, _ := public["kid"].(string)
-	now = now.UTC().Truncate(time.Second)
 	id := &Identity{clientID: o.ClientID, name: o.Name, redirect: o.RedirectURI, dir: dir,
-		keys: []identityKey{{Key: Key{Thumbprint: kid, Created: now, Activates: now}, private: private}}}
+		keys: []identityKey{{Key: Key{Thumbprint: kid, Created: now.UTC().Truncate(time.Second)}, private: private}}}
 	err = id.write()
 	if errors.Is(err, ErrIdentityExists) {
 		// Another Init was faster, and its documents to publish may now be ours, for a key that nobody has.
@@ -162,47 +159,23 @@ func (id *Identity) write() error {
 	if err := id.writePublic(); err != nil {
 		return err
 	}
-	data, err := id.marshal()
-	if err != nil {
-		return err
-	}
-	err = durable.WriteNew(filepath.Join(id.dir, identityFile), []byte(data.Reveal()))
-	if errors.Is(err, fs.ErrExist) {
-		return ErrIdentityExists
-	}
-	return err
-}
-
-// replace writes the changed identity over the one in its folder, in one step.
-func (id *Identity) replace() error {
-	data, err := id.marshal()
-	if err != nil {
-		return err
-	}
-	if err := removeLeftovers(id.dir); err != nil {
-		return err
-	}
-	if err := durable.WriteFile(filepath.Join(id.dir, identityFile), []byte(data.Reveal())); err != nil {
-		return fmt.Errorf("identity: %w", err)
-	}
-	return nil
-}
-
-// marshal returns the file's content.
-func (id *Identity) marshal() (secret.Text, error) {
 	disk := identityOnDisk{Format: identityFormat, ClientID: id.clientID, Name: id.name, Redirect: id.redirect}
 	for _, k := range id.keys {
 		private, err := marshalPrivate(k.private)
 		if err != nil {
-			return secret.Text{}, err
+			return err
 		}
 		disk.Keys = append(disk.Keys, keyOnDisk{Key: k.Key, Private: json.RawMessage(private.Reveal())})
 	}
 	data, err := json.Marshal(disk)
 	if err != nil {
-		return secret.Text{}, fmt.Errorf("identity: %w", err)
+		return fmt.Errorf("identity: %w", err)
 	}
-	return secret.New(string(data) + "\n"), nil
+	err = durable.WriteNew(filepath.Join(id.dir, identityFile), append(data, '\n'))
+	if errors.Is(err, fs.ErrExist) {
+		return ErrIdentityExists
+	}
+	return err
 }
 
 // Load reads the identity in dir. Without one it is ErrNoIdentity.
@@ -219,8 +192,8 @@ func Load(dir string) (*Identity, error) {
 	if err := strictjson.Decode(data, strictjson.Limits{}, &disk); err != nil {
 		return nil, fmt.Errorf("identity %s is damaged", path) // the cause could quote a key
 	}
-	if disk.Format < 1 || disk.Format > identityFormat {
-		return nil, fmt.Errorf("identity %s has format %d, and this papaver reads formats 1 to %d", path, disk.Format, identityFormat)
+	if disk.Format != identityFormat {
+		return nil, fmt.Errorf("identity %s has format %d, and this papaver reads format %d", path, disk.Format, identityFormat)
 	}
 	id := &Identity{clientID: disk.ClientID, name: disk.Name, redirect: disk.Redirect, dir: dir}
 	for i, k := range disk.Keys {
@@ -231,12 +204,6 @@ func Load(dir string) (*Identity, error) {
 		public, err := publicJWK(&private.PublicKey)
 		if err != nil || public["kid"] != k.Thumbprint {
 			return nil, fmt.Errorf("identity %s: key %d is not the one its kid names", path, i)
-		}
-		if disk.Format == 1 {
-			k.Activates = k.Created
-		}
-		if k.Activates.Before(k.Created) || i > 0 && k.Activates.Before(id.keys[i-1].Activates) {
-			return nil, fmt.Errorf("identity %s: key %d is not in the order of activation", path, i)
 		}
 		id.keys = append(id.keys, identityKey{Key: k.Key, private: private})
 	}

@@ -277,9 +277,7 @@ func TestADamagedIdentityIsRefusedWithoutQuotingAKey(t *testing.T) {
 	damaged := map[string]string{
 		"empty":                   "",
 		"no JSON":                 d,
-		"format 3":                strings.Replace(text, `"format":2`, `"format":3`, 1),
-		"format 0":                strings.Replace(text, `"format":2`, `"format":0`, 1),
-		"no activation":           regexp.MustCompile(`"activates":"[^"]*",`).ReplaceAllString(text, ""),
+		"format 2":                strings.Replace(text, `"format":1`, `"format":2`, 1),
 		"no keys":                 regexp.MustCompile(`"keys":\[.*\]`).ReplaceAllString(text, `"keys":[]`),
 		"a member twice":          strings.Replace(text, `"d":`, `"d":"x","d":`, 1),
 		"a private part too long": strings.Replace(text, d, d+d, 1),

@@ -123,7 +123,7 @@ func (s *Session) delegation() (*ecdsa.PrivateKey, secret.Text, error) {
 	if err != nil {
 		return nil, secret.Text{}, err
 	}
-	long := s.cfg.Identity.keys[s.cfg.Identity.current(now)]
+	long := s.cfg.Identity.keys[len(s.cfg.Identity.keys)-1]
 	ends := now.Add(s.cfg.Profile.DelegationLife)
 	delegated, err := sign(long.private,
 		claims{"typ": s.cfg.Profile.DelegationTyp, "kid": long.Thumbprint},
