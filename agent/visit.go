@@ -50,7 +50,7 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	}
 	v := &Visit{agent: a}
 	a.progress.doing("reading what " + where.Domain() + " publishes")
-	v.company, err = company.Discover(ctx, a.client, where, a.profile)
+	v.company, err = company.Discover(ctx, a.client, where, a.profile, a.documents())
 	why := ""
 	switch {
 	case errors.Is(err, company.ErrNothingPublished):
@@ -87,6 +87,20 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	}
 	a.emit(Event{Time: a.cfg.Now(), Name: "joined", Body: Joined{Company: v.company.Domain, Sid: v.session.ID()}})
 	return v, nil
+}
+
+// documents is the home's cache of what Companies publish. There is none while a --connect-to rule says where hosts are:
+// what a test host publishes must not stand for the real one later. Without a cache more is asked for, and that is all.
+func (a *Agent) documents() *company.Cache {
+	if len(a.cfg.ConnectTo) > 0 {
+		return nil
+	}
+	cache, err := company.OpenCache(a.home.Companies(), a.cfg.Now)
+	if err != nil {
+		a.cfg.Logger.Warn("no cache of what Companies publish", "error", err)
+		return nil
+	}
+	return cache
 }
 
 // newSession names a Session at c for this home's agent and User.

@@ -110,7 +110,7 @@ func TestAnEndedContextEndsDiscovery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = company.Discover(ctx, &http.Client{Transport: waits{}}, a, profile.V1())
+	_, err = company.Discover(ctx, &http.Client{Transport: waits{}}, a, profile.V1(), nil)
 	if !errors.Is(err, company.ErrUnreachable) || !errors.Is(err, context.Canceled) {
 		t.Errorf("err = %v", err)
 	}

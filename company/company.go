@@ -43,16 +43,20 @@ var (
 type DocumentError struct {
 	URL    string
 	Rule   string // one sentence that a Company's engineer can act on
+	Change string // what the Company should change, as a request; our own words
 	Family error
 	Cause  error // may be nil
 }
 
 // Error names the document and the rule.
-func (e *DocumentError) Error() string {
+func (e *DocumentError) Error() string { return e.URL + ": " + e.said() }
+
+// said is the rule and its cause.
+func (e *DocumentError) said() string {
 	if e.Cause == nil {
-		return fmt.Sprintf("%s: %s", e.URL, e.Rule)
+		return e.Rule
 	}
-	return fmt.Sprintf("%s: %s: %v", e.URL, e.Rule, e.Cause)
+	return fmt.Sprintf("%s: %v", e.Rule, e.Cause)
 }
 
 // Unwrap returns the family and the cause.

@@ -83,7 +83,7 @@ func (w *web) discover(t testing.TB) (*company.Company, error) {
 		t.Fatal(err)
 	}
 	client := &http.Client{Transport: w, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return company.Discover(context.Background(), client, a, profile.V1())
+	return company.Discover(context.Background(), client, a, profile.V1(), nil)
 }
 
 // Clauses: C10-3.05, C10-3.07

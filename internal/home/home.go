@@ -63,6 +63,9 @@ func (h Home) Identity() string { return filepath.Join(h.dir, "identity") }
 // Ledger is the ledger's folder.
 func (h Home) Ledger() string { return filepath.Join(h.dir, "ledger") }
 
+// Companies is the folder of what Companies publish, kept as their caching headers allow.
+func (h Home) Companies() string { return filepath.Join(h.dir, "companies") }
+
 // Run is the folder of running processes.
 func (h Home) Run() string { return filepath.Join(h.dir, "run") }
 
