@@ -129,6 +129,9 @@ func (d *discovery) reaches(r rule) bool {
 	if r.reads {
 		return d.at[r.of] != ""
 	}
+	if r.issuer && len(d.resource.Servers) != 1 {
+		return false
+	}
 	for _, needed := range append([]document{r.of}, r.needs...) {
 		if !d.read[needed] {
 			return false

@@ -28,6 +28,8 @@ type rule struct {
 	of    document
 	reads bool       // it reads the document; else it is reached only after that
 	needs []document // that must have been read beside it
+	// issuer: it is about the one issuer, and not reached where there is none or there are several.
+	issuer bool
 	// check says what it found. Its error needs no URL. What it reads for later rules it writes to d.
 	check func(ctx context.Context, d *discovery) (found string, err *DocumentError)
 }
@@ -44,8 +46,8 @@ func rules() []rule {
 		{name: "the protected resource document can be read", of: resource, reads: true, check: readResource},
 		{name: "resource is the domain", of: resource, check: checkResource},
 		{name: "there is one issuer", of: resource, check: checkServers},
-		{name: "auth.issuer is the same issuer", of: resource, needs: []document{poppy}, check: checkSameIssuer},
-		{name: "the issuer is an https URL", of: resource, check: checkIssuerURL},
+		{name: "auth.issuer is the same issuer", of: resource, needs: []document{poppy}, issuer: true, check: checkSameIssuer},
+		{name: "the issuer is an https URL", of: resource, issuer: true, check: checkIssuerURL},
 		{name: "the issuer's metadata can be read", of: metadata, reads: true, check: readMetadata},
 		{name: "the metadata confirms the issuer", of: metadata, check: checkIssuer},
 		{name: "the metadata lists the domain", of: metadata, check: checkDomains},
@@ -98,11 +100,10 @@ func checkOperations(_ context.Context, d *discovery) (string, *DocumentError) {
 	c, ours := &d.company, d.profile.OperationsVersion
 	none := fmt.Sprintf("extensions.operations has no entry of version %q, so none are used", ours)
 	raw := d.poppy.Extensions["operations"]
-	var list []extensionEntry
 	if raw == nil {
 		return none, nil
 	}
-	list = entriesOf(raw, ours)
+	list := entriesOf(raw, ours)
 	switch {
 	case len(list) == 0:
 		return none, nil
@@ -178,8 +179,6 @@ func checkSameIssuer(_ context.Context, d *discovery) (string, *DocumentError) {
 	switch named := d.poppy.Auth.Issuer; {
 	case named == "":
 		return "poppy.json names none, which is allowed", nil
-	case len(d.resource.Servers) != 1:
-		return "there is no one issuer to compare it with", nil
 	case named != d.company.Issuer:
 		return "", &DocumentError{Family: ErrDisagree,
 			Rule:   fmt.Sprintf("authorization_servers names %s and poppy.json's auth.issuer %s", quoted(d.company.Issuer), quoted(named)),
@@ -190,9 +189,6 @@ func checkSameIssuer(_ context.Context, d *discovery) (string, *DocumentError) {
 }
 
 func checkIssuerURL(_ context.Context, d *discovery) (string, *DocumentError) {
-	if len(d.resource.Servers) != 1 {
-		return "there is no one issuer to look at", nil
-	}
 	at, err := metadataURL(d.company.Issuer)
 	if err != nil {
 		return "", &DocumentError{Family: ErrUnreadable,
