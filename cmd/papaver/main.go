@@ -55,6 +55,7 @@ func commands() []command {
 		{"demo", "demo", "the bundled site, an agent and the terminal UI, all on this machine, from nothing", runDemo},
 		{"run", "run FLOW.json --company URL", "make a browsing task; questions appear here, or wait for papaver tui", runRun},
 		{"tui", "tui", "show the home's running tasks and the questions that wait", runTUI},
+		{"discover", "discover COMPANY", "read and check what a Company publishes, rule by rule", runDiscover},
 		{"ledger", "ledger list|show ID|verify|export", "what happened, and proof that the record is intact", runLedger},
 		{"identity", "identity init --client-id URL --name NAME | identity show", "the agent's keys and what is published of them", runIdentity},
 		{"site", "site [--agent-dir DIR]", "the bundled Company alone, for trying agents against", runSite},
