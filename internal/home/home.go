@@ -56,8 +56,7 @@ func Open(dir string) (Home, error) {
 // Dir is the folder's absolute path.
 func (h Home) Dir() string { return h.dir }
 
-// Identity, Ledger and Run are the folders in the home: keys and what is published of them, the ledger, and the locks
-// and sockets of running processes.
+// Identity is the folder of the keys and what is published of them.
 func (h Home) Identity() string { return filepath.Join(h.dir, "identity") }
 
 // Ledger is the ledger's folder.
