@@ -13,19 +13,18 @@ package agent
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base32"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/internal/home"
+	"github.com/papaver-agent/papaver/internal/randomid"
 	"github.com/papaver-agent/papaver/internal/reach"
 	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/ledger"
@@ -118,11 +117,9 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 	if a.home, err = home.Open(cfg.Home); err != nil {
 		return nil, err
 	}
-	var b [5]byte
-	if _, err := io.ReadFull(cfg.Rand, b[:]); err != nil {
+	if a.id, err = randomid.Short(cfg.Rand); err != nil {
 		return nil, fmt.Errorf("a name for the run: %w", err)
 	}
-	a.id = strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
 	if a.ledger, err = ledger.Open(ctx, ledger.Config{Dir: a.home.Ledger(), Owner: a.id, Now: cfg.Now}); err != nil {
 		return nil, ledgerTrouble(err)
 	}
@@ -194,7 +191,6 @@ func (a *Agent) Close(ctx context.Context) error {
 	if b != nil {
 		err = b.Close(ctx)
 	}
-	a.running.Wait()
 	return errors.Join(err, a.release())
 }
 

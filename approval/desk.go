@@ -3,13 +3,14 @@ package approval
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/papaver-agent/papaver/internal/randomid"
 )
 
 var (
@@ -75,12 +76,11 @@ func (d *Desk) NewRequest(q Question) (Request, error) {
 	if q.Operation.Terms.Empty() {
 		return Request{}, fmt.Errorf("%w: operation %s", ErrNotDisplayable, q.Operation.ID)
 	}
-	var b [16]byte
-	if _, err := io.ReadFull(d.cfg.Rand, b[:]); err != nil {
-		return Request{}, fmt.Errorf("random bytes for a question's id: %w", err)
+	id, err := randomid.Long(d.cfg.Rand, "q_")
+	if err != nil {
+		return Request{}, fmt.Errorf("a question's id: %w", err)
 	}
-	id := RequestID("q_" + base64.RawURLEncoding.EncodeToString(b[:]))
-	return Request{ID: id, Opened: d.cfg.Now(), Question: q}, nil
+	return Request{ID: RequestID(id), Opened: d.cfg.Now(), Question: q}, nil
 }
 
 // Ask opens r, waits for its outcome and returns it. It returns by itself when the question's deadline passes

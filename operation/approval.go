@@ -1,7 +1,6 @@
 package operation
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +8,8 @@ import (
 	"time"
 
 	"github.com/dunglas/httpsfv"
+
+	"github.com/papaver-agent/papaver/internal/randomid"
 )
 
 // Approver says in which of the two ways an operation was approved (Operations v3, section 5).
@@ -90,17 +91,14 @@ func (a Approval) check() error {
 	return nil
 }
 
-// referenceBytes makes references that no two approvals share by chance, and that can't be guessed.
-const referenceBytes = 16
-
 // NewReference returns a fresh reference for one approval: "apr_" and 128 bits of random in base64url.
 // It holds nothing of the User, the device, the Company or the operation, and it is never sent to a
 // second Company (Operations v3, section 6). random must be cryptographically secure; its error comes
 // back wrapped.
 func NewReference(random io.Reader) (string, error) {
-	var bits [referenceBytes]byte
-	if _, err := io.ReadFull(random, bits[:]); err != nil {
+	reference, err := randomid.Long(random, "apr_")
+	if err != nil {
 		return "", fmt.Errorf("reference of an approval: %w", err)
 	}
-	return "apr_" + base64.RawURLEncoding.EncodeToString(bits[:]), nil
+	return reference, nil
 }

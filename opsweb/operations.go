@@ -9,18 +9,17 @@ package opsweb
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base32"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/internal/randomid"
 	"github.com/papaver-agent/papaver/ledger"
 	"github.com/papaver-agent/papaver/profile"
 	"github.com/papaver-agent/papaver/session"
@@ -210,10 +209,11 @@ func (o *Operations) openLocked() int {
 }
 
 func (o *Operations) newRoundLocked(s *site, h browser.Held) *round {
-	r := &round{ops: o, site: s, state: Sighted, held: h, began: o.cfg.Now()}
-	var b [5]byte
-	_, _ = io.ReadFull(o.cfg.Rand, b[:]) // a short read leaves zeros: the id is a name, not a secret
-	r.id = strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
+	id, err := randomid.Short(o.cfg.Rand)
+	if err != nil {
+		id = "aaaaaaaa" // it is a name, not a secret: a round must not be lost for it
+	}
+	r := &round{ops: o, site: s, state: Sighted, held: h, id: id}
 	o.rounds = append(o.rounds, r)
 	return r
 }

@@ -15,10 +15,9 @@ import (
 
 // round is one operation on its way. One goroutine moves it on, with run; what others read is guarded by ops.mu.
 type round struct {
-	ops   *Operations
-	site  *site
-	id    string
-	began time.Time
+	ops  *Operations
+	site *site
+	id   string
 
 	// Guarded by ops.mu.
 	state   State

@@ -4,13 +4,13 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
 	"time"
 
+	"github.com/papaver-agent/papaver/internal/randomid"
 	"github.com/papaver-agent/papaver/internal/secret"
 	"github.com/papaver-agent/papaver/profile"
 )
@@ -51,7 +51,7 @@ func New(cfg Config) (*Session, error) {
 	if cfg.Rand == nil {
 		cfg.Rand = rand.Reader
 	}
-	id, err := randomID(cfg.Rand, cfg.Profile.SessionIDPrefix)
+	id, err := randomid.Long(cfg.Rand, cfg.Profile.SessionIDPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (s *Session) Assertion(endpoint, returnTo string) (secret.Text, error) {
 }
 
 func (s *Session) claims(audience string, life time.Duration) (claims, error) {
-	jti, err := randomID(s.cfg.Rand, "")
+	jti, err := randomid.Long(s.cfg.Rand, "")
 	if err != nil {
 		return nil, err
 	}
@@ -138,13 +138,4 @@ func (s *Session) delegation() (*ecdsa.PrivateKey, secret.Text, error) {
 	}
 	s.key, s.delegated, s.ends = key, delegated, ends
 	return key, delegated, nil
-}
-
-// randomID returns prefix and 128 random bits in base64url.
-func randomID(random io.Reader, prefix string) (string, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", fmt.Errorf("random bytes: %w", err)
-	}
-	return prefix + base64.RawURLEncoding.EncodeToString(b[:]), nil
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/papaver-agent/papaver/internal/durable"
+	"github.com/papaver-agent/papaver/internal/randomid"
 	"github.com/papaver-agent/papaver/internal/strictjson"
 	"github.com/papaver-agent/papaver/profile"
 )
@@ -34,7 +35,7 @@ func UserID(dir, issuer string, p profile.Profile, random io.Reader) (string, er
 	if id, ok := users[issuer]; ok {
 		return id, nil
 	}
-	id, err := randomID(random, p.UserIDPrefix)
+	id, err := randomid.Long(random, p.UserIDPrefix)
 	if err != nil {
 		return "", err
 	}
