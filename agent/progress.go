@@ -110,6 +110,13 @@ func (p *progress) update(change func(*attach.Task)) {
 	p.changed = make(chan struct{})
 }
 
+// visiting notes whose site it is; the next news tells it.
+func (p *progress) visiting(domain, name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.task.Company.Domain, p.task.Company.Name = domain, name
+}
+
 func (p *progress) doing(what string) {
 	p.update(func(t *attach.Task) { t.Now = what })
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/browser"
@@ -194,7 +193,7 @@ func (v *Visit) refused(s Step, made *browser.Made) error {
 	}
 	address, refused := v.context.Refused(made)
 	u, err := url.Parse(address)
-	if !refused || err != nil || (u.Host != v.company.Domain && !strings.HasSuffix(u.Host, "."+v.company.Domain)) {
+	if !refused || err != nil || !v.company.Holds(u.Host) {
 		return nil
 	}
 	return refusedTrouble(v.company, s, v.agent.progress.whyUnused())
@@ -217,12 +216,6 @@ func (v *Visit) Text(ctx context.Context) (string, error) {
 	ctx, cancel := v.agent.within(ctx)
 	defer cancel()
 	return v.context.Text(ctx)
-}
-
-func (p *progress) visiting(domain, name string) {
-	p.mu.Lock()
-	p.task.Company.Domain, p.task.Company.Name = domain, name
-	p.mu.Unlock()
 }
 
 // cause is what ended ctx, or err when nothing did.

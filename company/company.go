@@ -6,6 +6,7 @@ package company
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Company is a Company whose documents agree. It is immutable.
@@ -25,6 +26,11 @@ type Company struct {
 
 // Joinable reports whether a browser can be joined to a Session at the Company's website.
 func (c *Company) Joinable() bool { return c.JoinEndpoint != "" }
+
+// Holds reports whether a host, with its port if it has one, is the company domain or below it.
+func (c *Company) Holds(host string) bool {
+	return host == c.Domain || strings.HasSuffix(host, "."+c.Domain)
+}
 
 var (
 	// ErrNothingPublished is returned when the domain has no poppy.json (404 or 410). The site is then an ordinary one.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/company"
@@ -68,17 +67,14 @@ func try(ctx context.Context, form Form, c *company.Company, s *session.Session,
 	case l.Last < 200 || l.Last > 299, l.Last == http.StatusNoContent, l.Last == http.StatusResetContent:
 		// No content is no page: the tab stays on the blank document.
 		return "", fmt.Errorf("%w: its redirects ended with status %d", ErrUnclear, l.Last)
-	case !onDomain(l.URL, c.Domain):
+	case !onSite(l.URL, c):
 		return "", fmt.Errorf("%w: its redirects ended on another site", ErrUnclear)
 	}
 	return l.URL, nil
 }
 
-// onDomain reports whether an https address is on the domain or below it.
-func onDomain(address, domain string) bool {
+// onSite reports whether an https address is the Company's.
+func onSite(address string, c *company.Company) bool {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" {
-		return false
-	}
-	return u.Host == domain || strings.HasSuffix(u.Host, "."+domain)
+	return err == nil && u.Scheme == "https" && c.Holds(u.Host)
 }

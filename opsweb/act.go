@@ -3,7 +3,6 @@ package opsweb
 import (
 	"fmt"
 	"net/url"
-	"strings"
 
 	"github.com/papaver-agent/papaver/operation"
 )
@@ -28,7 +27,7 @@ func (r *round) differences() []string {
 			lines = append(lines, fmt.Sprintf("Differs: the deadline was %s, is now %s", r.previous.ExpiresAtSent, r.op.ExpiresAtSent))
 		}
 	}
-	if host := hostOf(r.held.URL()); host != r.site.company.Domain && !strings.HasSuffix(host, "."+r.site.company.Domain) {
+	if host := hostOf(r.held.URL()); !r.site.company.Holds(host) {
 		lines = append(lines, fmt.Sprintf("Differs: the reference came from %s, not from the Company's domain", host))
 	}
 	return lines
