@@ -41,9 +41,7 @@ type discovered struct {
 // runDiscover asks for what is published now: no stored copy is used, and what is read replaces it.
 func runDiscover(ctx context.Context, e env, args []string) error {
 	f := newFlags("discover")
-	var connectTo, cacerts list
-	f.Var(&connectTo, "connect-to", "connect to ADDR:PORT when HOST:PORT is asked for (`HOST:PORT:ADDR:PORT`); may be repeated")
-	f.Var(&cacerts, "cacert", "trust this PEM authority (`FILE`) for the hosts that --connect-to names; may be repeated")
+	given := f.addWay()
 	words, err := f.parse(e, args, 1, 1)
 	if err != nil {
 		return err
@@ -52,17 +50,15 @@ func runDiscover(ctx context.Context, e env, args []string) error {
 	if err != nil {
 		return usageError{err.Error()}
 	}
-	for _, rule := range connectTo {
-		if _, err := reach.ParseRule(rule); err != nil {
-			return usageError{err.Error()}
-		}
+	if err := given.check(); err != nil {
+		return err
 	}
-	way, err := reach.New(reach.Config{ConnectTo: connectTo, CACerts: cacerts})
+	way, err := reach.New(reach.Config{ConnectTo: given.connectTo, CACerts: given.cacerts})
 	if err != nil {
 		return err
 	}
 	var cache *company.Cache // none for test hosts: their documents must not stand for the real ones later
-	if len(connectTo) == 0 {
+	if len(given.connectTo) == 0 {
 		if cache, err = f.documents(e); err != nil {
 			return err
 		}

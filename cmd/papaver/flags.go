@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/papaver-agent/papaver/internal/home"
+	"github.com/papaver-agent/papaver/internal/reach"
 )
 
 // list is a flag that may be given several times.
@@ -80,6 +81,26 @@ func (f *flags) homeDir(e env) (string, error) {
 		return f.home, nil
 	}
 	return home.Default(e.getenv)
+}
+
+// wayFlags are how named hosts are reached.
+type wayFlags struct{ connectTo, cacerts list }
+
+func (f *flags) addWay() *wayFlags {
+	w := &wayFlags{}
+	f.Var(&w.connectTo, "connect-to", "connect to ADDR:PORT when HOST:PORT is asked for (`HOST:PORT:ADDR:PORT`); may be repeated")
+	f.Var(&w.cacerts, "cacert", "trust this PEM authority (`FILE`) for the hosts that --connect-to names; may be repeated")
+	return w
+}
+
+// check finds a rule that is none, which is wrong usage. The files are looked at when they are used.
+func (w *wayFlags) check() error {
+	for _, rule := range w.connectTo {
+		if _, err := reach.ParseRule(rule); err != nil {
+			return usageError{err.Error()}
+		}
+	}
+	return nil
 }
 
 // onTerminal reports whether a person sits at the program.

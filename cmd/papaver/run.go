@@ -7,13 +7,13 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/papaver-agent/papaver/agent"
 	"github.com/papaver-agent/papaver/browser/chromedpdriver"
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/flow"
-	"github.com/papaver-agent/papaver/internal/reach"
 	"github.com/papaver-agent/papaver/internal/trouble"
 )
 
@@ -26,25 +26,23 @@ const (
 // runOptions are the flags of papaver run.
 type runOptions struct {
 	*flags
-	company   string
-	driver    string
-	connectTo list
-	cacerts   list
-	sandbox   bool
-	headful   bool
-	timeout   time.Duration
-	noTUI     bool
-	plain     bool
-	noInput   bool
-	set       settings
+	way     *wayFlags
+	company string
+	driver  string
+	sandbox bool
+	headful bool
+	timeout time.Duration
+	noTUI   bool
+	plain   bool
+	noInput bool
+	set     settings
 }
 
 func runFlags() *runOptions {
 	o := &runOptions{flags: newFlags("run"), set: make(settings)}
 	o.StringVar(&o.company, "company", "", "the Company (`URL`), such as https://company.example")
 	o.StringVar(&o.driver, "driver", "chromedp", "what drives Chromium: chromedp")
-	o.Var(&o.connectTo, "connect-to", "connect to ADDR:PORT when HOST:PORT is asked for (`HOST:PORT:ADDR:PORT`); may be repeated")
-	o.Var(&o.cacerts, "cacert", "trust this PEM authority (`FILE`) for the hosts that --connect-to names; may be repeated")
+	o.way = o.addWay()
 	o.BoolVar(&o.sandbox, "sandbox", true, "Chromium's sandbox; as root Chromium needs --sandbox=false")
 	o.BoolVar(&o.headful, "headful", false, "show the browser's window")
 	o.DurationVar(&o.timeout, "timeout", 10*time.Minute, "for the whole run, without the time that waits for a person")
@@ -61,8 +59,8 @@ type settings map[string]string
 func (settings) String() string { return "" }
 
 func (s settings) Set(arg string) error {
-	name, value, ok := cut(arg)
-	if !ok {
+	name, value, ok := strings.Cut(arg, "=")
+	if !ok || name == "" {
 		return errors.New("it is written NAME=VALUE")
 	}
 	s[name] = value
@@ -86,10 +84,8 @@ func runRun(ctx context.Context, e env, args []string) error {
 	if _, err := company.ParseAddress(o.company); err != nil {
 		return usageError{err.Error()}
 	}
-	for _, rule := range o.connectTo {
-		if _, err := reach.ParseRule(rule); err != nil {
-			return usageError{err.Error()}
-		}
+	if err := o.way.check(); err != nil {
+		return err
 	}
 	f, err := readFlow(words[0], o.set)
 	if err != nil {
@@ -132,7 +128,7 @@ func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow) e
 	defer cancel(nil)
 	ui := newRunUI(e, o)
 	a, err := agent.Start(ctx, agent.Config{
-		Home: dir, Driver: chromedpdriver.Driver{}, ConnectTo: o.connectTo, CACerts: o.cacerts,
+		Home: dir, Driver: chromedpdriver.Driver{}, ConnectTo: o.way.connectTo, CACerts: o.way.cacerts,
 		NoSandbox: !o.sandbox, Headful: o.headful, NoInput: o.noInput,
 		Title: f.Title, Steps: f.Labels(), Events: ui.event, Now: e.now, Logger: slog.New(slog.NewTextHandler(ui, nil)),
 	})

@@ -68,13 +68,7 @@ func (ui *runUI) start(ctx context.Context, a *agent.Agent, cancel context.Cance
 	ctx, ui.stop = context.WithCancel(ctx)
 	ui.drawing.Go(func() {
 		defer close(ui.drawn)
-		color, unicode := tui.Capabilities(ui.e.getenv)
-		cfg := tui.Config{Feed: client, Terminal: ui.terminal, Now: ui.e.now, Color: color, Unicode: unicode, UntilDone: true}
-		draw := tui.Run
-		if ui.o.plain {
-			draw = tui.RunPlain
-		}
-		err := draw(ctx, cfg)
+		err := draw(ctx, ui.e, ui.o.plain, tui.Config{Feed: client, Terminal: ui.terminal, UntilDone: true})
 		if errors.Is(err, tui.ErrInterrupted) || errors.Is(err, tui.ErrHangUp) {
 			cancel(err)
 		}
@@ -212,9 +206,4 @@ func inWords(ev agent.Event) string {
 	default:
 		return ""
 	}
-}
-
-func cut(arg string) (name, value string, ok bool) {
-	name, value, ok = strings.Cut(arg, "=")
-	return name, value, ok && name != ""
 }

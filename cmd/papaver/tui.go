@@ -38,13 +38,7 @@ func runTUI(ctx context.Context, e env, args []string) error {
 		return err
 	}
 	defer client.Close()
-	color, unicode := tui.Capabilities(e.getenv)
-	cfg := tui.Config{Feed: client, Terminal: terminal, Now: e.now, Color: color, Unicode: unicode}
-	draw := tui.Run
-	if *plain {
-		draw = tui.RunPlain
-	}
-	err = draw(ctx, cfg)
+	err = draw(ctx, e, *plain, tui.Config{Feed: client, Terminal: terminal})
 	switch {
 	case errors.Is(err, tui.ErrInterrupted), errors.Is(err, tui.ErrHangUp), ctx.Err() != nil:
 		return exitCode(exitInterrupted) // a hang-up is noticed as a signal or as the terminal's end, whichever comes first
@@ -52,4 +46,14 @@ func runTUI(ctx context.Context, e env, args []string) error {
 		return &trouble.Error{What: "the terminal UI ended", Err: err, Done: "the answers that were shown as given", Undone: "nothing else was answered; open questions stay open", Next: "run papaver tui again, or papaver tui --plain"}
 	}
 	return nil
+}
+
+// draw runs a terminal UI on cfg's terminal, as a full screen or line by line.
+func draw(ctx context.Context, e env, plain bool, cfg tui.Config) error {
+	cfg.Now = e.now
+	cfg.Color, cfg.Unicode = tui.Capabilities(e.getenv)
+	if plain {
+		return tui.RunPlain(ctx, cfg)
+	}
+	return tui.Run(ctx, cfg)
 }
