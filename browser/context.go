@@ -129,7 +129,7 @@ func (c *Context) SubmitForm(ctx context.Context, action string, fields []Field)
 			return Landing{}, err
 		}
 	}
-	c.tab.expect(action)
+	c.tab.expect()
 	defer c.tab.submitted()
 	if err := c.tab.tab.SetDocument(ctx, formDocument(action, fields)); err != nil {
 		return Landing{}, c.browser.gone(fmt.Errorf("the form's document: %w", err))

@@ -18,8 +18,8 @@ type tabState struct {
 	recent   []Paused // the last responses to requests of the main frame, without their headers
 	came     []Paused // those of them that came since the last act began
 	hops     []Paused
-	joining  string // the endpoint of a form that is being submitted; empty otherwise
-	submits  bool   // a form was submitted in it
+	joining  bool // a form is being submitted and waited for
+	submits  bool // a form was submitted in it
 	changed  chan struct{}
 }
 
@@ -56,13 +56,13 @@ func (t *tabState) saw(p Paused) {
 func (t *tabState) refuses(p Paused) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return (t.joining != "" || t.submits && !t.landed()) && p.Resource == "Document" && reposts(p)
+	return (t.joining || t.submits && !t.landed()) && p.Resource == "Document" && reposts(p)
 }
 
 // landed reports whether the submitted form has led to an answer that is no redirect. Until then a late answer is the
 // form's own, however long nobody has waited for it any more.
 func (t *tabState) landed() bool {
-	return len(t.hops) > 0 && !redirects(t.hops[len(t.hops)-1]) && !reposts(t.hops[len(t.hops)-1])
+	return ended(t.hops) && !reposts(t.hops[len(t.hops)-1])
 }
 
 // reposts reports whether a response would send its request's body again.
@@ -71,17 +71,17 @@ func reposts(p Paused) bool {
 		(p.Status == http.StatusTemporaryRedirect || p.Status == http.StatusPermanentRedirect)
 }
 
-// expect begins the submission of a form to endpoint and forgets the responses before it.
-func (t *tabState) expect(endpoint string) {
+// expect begins the submission of a form and forgets the responses before it.
+func (t *tabState) expect() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.joining, t.hops, t.submits = endpoint, nil, true
+	t.joining, t.hops, t.submits = true, nil, true
 }
 
 func (t *tabState) submitted() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.joining = ""
+	t.joining = false
 }
 
 // landing waits for the response that ends the submission: the first one of the main frame that is no redirect.
@@ -90,7 +90,7 @@ func (t *tabState) landing(ctx context.Context) ([]Paused, error) {
 		t.mu.Lock()
 		hops, changed := t.hops, t.changed
 		t.mu.Unlock()
-		if n := len(hops); n > 0 && !redirects(hops[n-1]) {
+		if ended(hops) {
 			return hops, nil
 		}
 		select {
@@ -100,6 +100,9 @@ func (t *tabState) landing(ctx context.Context) ([]Paused, error) {
 		}
 	}
 }
+
+// ended reports whether the last of a form's responses leads no further.
+func ended(hops []Paused) bool { return len(hops) > 0 && !redirects(hops[len(hops)-1]) }
 
 // failed reports whether no answer came, or one that says that the server could not give one.
 func (p Paused) failed() bool { return p.Status == 0 || p.Status >= http.StatusInternalServerError }

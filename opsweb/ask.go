@@ -17,7 +17,6 @@ const (
 	fetchTries = 5           // a look-up before anything is approved
 	firstPause = time.Second // between two tries; doubles
 	maxPause   = 30 * time.Second
-	newRefWait = 10 * time.Second // for the reference after an act was made again
 )
 
 // fetch gets the terms with the round's reference (Operations v3, section 4). Nothing is approved yet, so whatever goes
