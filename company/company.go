@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/papaver-agent/papaver/profile"
 )
 
 // Company is a Company whose documents agree. It is immutable.
@@ -22,6 +24,61 @@ type Company struct {
 	OperationsEndpoint string
 	// OperationsListed reports whether the extension is listed in our version, with or without an endpoint.
 	OperationsListed bool
+	// Profile is the version of the protocol that is spoken with it.
+	Profile profile.Profile
+	// Resource is the Company's identifier as a protected resource (RFC 9728); empty in the drafts.
+	Resource string
+	// Server is what the issuer's metadata says of its endpoints (RFC 8414); empty where one is not listed.
+	Server Server
+	// SignIn is what is offered for access to an account.
+	SignIn SignIn
+	// APIs are those listed, in their order. Entries of unknown types are left out.
+	APIs []API
+}
+
+// Server are the endpoints of the Company's authorization server, https URLs.
+type Server struct {
+	Token         string // token_endpoint
+	Revocation    string // revocation_endpoint
+	Authorization string // authorization_endpoint, for Direct Sign-In
+	Device        string // device_authorization_endpoint, for Device Sign-In
+}
+
+// SignIn is what a Company offers for access to an account (draft 0.1, section 4.4). A type that is not offered is nil.
+type SignIn struct {
+	Direct   *Direct
+	Device   *Device
+	Mediated *Mediated
+	// Scopes describes the Company's own scopes: its own text, not sanitised.
+	Scopes map[string]string
+}
+
+// Direct is the authorization code flow.
+type Direct struct{ Scopes []string }
+
+// Device is the device authorization grant.
+type Device struct{ Scopes []string }
+
+// Mediated is a sign-in with credentials that the User gives to the agent.
+type Mediated struct {
+	Scopes   []string
+	Endpoint string // an https URL; credentials go there and nowhere else
+	Fields   []Field
+}
+
+// Field is one credential that Mediated Sign-In asks for.
+type Field struct {
+	Name   string
+	Label  string // the Company's own text, not sanitised
+	Secret bool   // it is never shown, and it stays a secret
+}
+
+// API is one API of the Company.
+type API struct {
+	Type        string // openapi or mcp
+	URL         string
+	Description string // the Company's own text, not sanitised
+	Resource    string // when tokens for it are asked for by their resource (RFC 8707), else empty
 }
 
 // Joinable reports whether a browser can be joined to a Session at the Company's website.

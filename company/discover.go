@@ -99,7 +99,7 @@ type discovery struct {
 func examine(ctx context.Context, client *http.Client, a Address, p profile.Profile, cache *Cache, first bool) (_ *Report, stored bool) {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	d := &discovery{client: client, address: a, profile: p, cache: cache, company: Company{Domain: a.domain}}
+	d := &discovery{client: client, address: a, profile: p, cache: cache, company: Company{Domain: a.domain, Profile: p}}
 	d.at[poppy] = a.origin + "/.well-known/poppy.json"
 	d.at[resource] = a.origin + "/.well-known/oauth-protected-resource"
 	report := &Report{}

@@ -1,28 +1,100 @@
-// Package profile holds the versions of the protocol as we speak them. What the texts at hand state is code; what they
-// leave open is a named field here, marked as a guess and listed by a test, so that the real text changes a value and not a design.
+// Package profile holds the versions of the protocol as we speak them: 1.0 and the drafts 0.2 and 0.1. What differs
+// between them is a field, and what no text at hand states is a field marked as a guess (PROTOCOL 1.0, section 18, by
+// its row) and listed by a test, so that the real text changes a value and not a design.
 package profile
 
 import "time"
 
-// Audience says what a Session JWT's `aud` names.
+// Audience says what a statement's `aud` names.
 type Audience string
 
-// AudienceIssuer is the Company's issuer, as one string.
-const AudienceIssuer Audience = "issuer"
+// The audiences.
+const (
+	AudienceIssuer        Audience = "issuer"         // the Company's issuer, as one string
+	AudienceEndpoint      Audience = "endpoint"       // the URL the statement is posted to
+	AudienceTokenEndpoint Audience = "token_endpoint" // the issuer's token endpoint
+)
+
+// Start says how a Session begins.
+type Start string
+
+// The ways.
+const (
+	StartNamed Start = "named" // the agent names it and asks nobody
+	StartToken Start = "token" // a token request starts it, and the Company names it
+)
+
+// Credential says how a request carries its Session.
+type Credential string
+
+// The credentials.
+const (
+	CredentialHeader Credential = "header" // Poppy-Session, and an access token as Bearer when signed in
+	CredentialDPoP   Credential = "dpop"   // the Session Token with a DPoP proof (RFC 9449)
+)
+
+// Shape is how poppy.json and the client metadata document list an extension.
+type Shape string
+
+// The shapes.
+const (
+	ShapeList   Shape = "list"   // an array of entries, each with its version
+	ShapeObject Shape = "object" // one object with its version
+)
+
+// Domain says which domain a poppy.json speaks for.
+type Domain string
+
+// The rules.
+const (
+	DomainExact     Domain = "exact"     // the domain asked for, character for character
+	DomainRequested Domain = "requested" // the domain asked for, a leading www. of it aside
+	DomainServing   Domain = "serving"   // the host that serves it after redirects, case aside
+)
 
 // Profile is one version of the protocol. Its values are read only.
 type Profile struct {
-	// Version is sent in Poppy-Version and looked for in protocol_versions.
+	// Version is looked for in poppy.json, and sent in Poppy-Version where the Session header is the credential.
 	Version string
+	// AnyMinor accepts every minor version of the same major one when the profile is forced (draft 0.1, section 3.1).
+	AnyMinor bool
+
+	// ResourceDocument says that the Company publishes a protected resource document, which names its issuer; else
+	// auth.issuer in poppy.json does.
+	ResourceDocument bool
+	// ResourceScheme is what stands before the domain in the protected resource's identifier. Guess 24.
+	ResourceScheme string
+	// DomainRule says what organization.domain must be.
+	DomainRule Domain
+	// DomainsMember is the authorization server metadata member that lists the Company's domains. Guess 23.
+	DomainsMember string
+	// Extensions is how extensions are listed.
+	ExtensionShape Shape
+	// ExtensionsInMetadata says that the agent's own extensions are listed in its client metadata document; else each
+	// request and the join declare them. Guess 10.
+	ExtensionsInMetadata bool
 	// OperationsVersion is the version of the operations extension that belongs to it.
 	OperationsVersion string
 
-	// SessionTyp is the JOSE typ of a Session JWT (stated by Operations v3, section 4's example).
+	// Start says how a Session begins.
+	Start Start
+	// Credential says how a request carries its Session.
+	Credential Credential
+	// SessionTyp is the JOSE typ of the Session JWT (Operations v3, section 4's example), or of a draft's Session
+	// assertion.
 	SessionTyp string
 	// SessionAudience is what its aud names. Guess 2.
 	SessionAudience Audience
-	// SessionLife is exp - iat of a Session JWT. Guess 1.
+	// SessionLife is its exp - iat. Guess 1.
 	SessionLife time.Duration
+	// ClientAssertionAudience is what the aud of a client assertion (RFC 7523) names. Guess 25 of ours.
+	ClientAssertionAudience Audience
+	// ClientAssertionLife is its exp - iat.
+	ClientAssertionLife time.Duration
+	// TokenResource says that every token request names the Company's resource (RFC 8707). Guess 26 of ours.
+	TokenResource bool
+	// Delegated says that a delegated key signs what names a Session; else a key of jwks_uri does.
+	Delegated bool
 	// DelegationTyp is the JOSE typ of a delegation. Guess 7.
 	DelegationTyp string
 	// DelegationLife is exp - iat of a delegation. Guess 7.
@@ -34,38 +106,99 @@ type Profile struct {
 
 	// AssertionTyp is the JOSE typ of a browser assertion. Guess 11.
 	AssertionTyp string
+	// AssertionSession is the claim of a browser assertion that names the Session. Guess 11.
+	AssertionSession string
 	// AssertionLife is exp - iat of a browser assertion. Guess 12.
 	AssertionLife time.Duration
 	// JoinAssertionField is the form field that carries the assertion. Guess 10.
 	JoinAssertionField string
-	// JoinExtensionsField is the form field that declares the extensions, written as in Poppy-Extensions. Guess 10.
+	// JoinExtensionsField is the form field that declares the extensions, written as in Poppy-Extensions; empty where
+	// none are declared. Guess 10.
 	JoinExtensionsField string
-
-	// DomainsMember is the authorization server metadata member that lists the Company's domains. Guess 23.
-	DomainsMember string
-	// ResourceScheme is what stands before the domain in the protected resource's identifier. Guess 24.
-	ResourceScheme string
+	// JoinTokenField is the form field that carries the access token of a signed-in join; empty where the Session
+	// itself is signed in. Guess 13.
+	JoinTokenField string
 }
 
 // V1 is protocol 1.0 with Operations v3.
 func V1() Profile {
 	return Profile{
-		Version:             "1.0",
-		OperationsVersion:   "3",
-		SessionTyp:          "poppy-session+jwt",
-		SessionAudience:     AudienceIssuer,
-		SessionLife:         time.Minute,
-		DelegationTyp:       "poppy-delegation+jwt",
-		DelegationLife:      time.Hour,
-		SessionIDPrefix:     "ses_",
-		UserIDPrefix:        "usr_",
-		AssertionTyp:        "poppy-browser+jwt",
-		AssertionLife:       time.Minute,
-		JoinAssertionField:  "assertion",
-		JoinExtensionsField: "extensions",
-		DomainsMember:       "poppy_domains",
-		ResourceScheme:      "https://",
+		Version:                 "1.0",
+		ResourceDocument:        true,
+		ResourceScheme:          "https://",
+		DomainRule:              DomainExact,
+		DomainsMember:           "poppy_domains",
+		ExtensionShape:          ShapeList,
+		OperationsVersion:       "3",
+		Start:                   StartNamed,
+		Credential:              CredentialHeader,
+		SessionTyp:              "poppy-session+jwt",
+		SessionAudience:         AudienceIssuer,
+		SessionLife:             time.Minute,
+		ClientAssertionAudience: AudienceIssuer,
+		ClientAssertionLife:     time.Minute,
+		TokenResource:           true,
+		Delegated:               true,
+		DelegationTyp:           "poppy-delegation+jwt",
+		DelegationLife:          time.Hour,
+		SessionIDPrefix:         "ses_",
+		UserIDPrefix:            "usr_",
+		AssertionTyp:            "poppy-browser+jwt",
+		AssertionSession:        "sid",
+		AssertionLife:           time.Minute,
+		JoinAssertionField:      "assertion",
+		JoinExtensionsField:     "extensions",
+		JoinTokenField:          "access_token",
 	}
+}
+
+// V02 is draft 0.2 with Operations v1.
+func V02() Profile {
+	p := V01()
+	p.Version = "0.2"
+	p.AnyMinor = false
+	p.DomainRule = DomainServing
+	p.SessionAudience = AudienceIssuer
+	p.ClientAssertionAudience = AudienceIssuer
+	return p
+}
+
+// V01 is draft 0.1 with Operations v1.
+func V01() Profile {
+	return Profile{
+		Version:                 "0.1",
+		AnyMinor:                true,
+		DomainRule:              DomainRequested,
+		DomainsMember:           "poppy_domains",
+		ExtensionShape:          ShapeObject,
+		ExtensionsInMetadata:    true,
+		OperationsVersion:       "1",
+		Start:                   StartToken,
+		Credential:              CredentialDPoP,
+		SessionTyp:              "JWT",
+		SessionAudience:         AudienceTokenEndpoint,
+		SessionLife:             time.Minute,
+		ClientAssertionAudience: AudienceEndpoint,
+		ClientAssertionLife:     time.Minute,
+		UserIDPrefix:            "usr_",
+		AssertionTyp:            "poppy-browser+jwt",
+		AssertionSession:        "session_id",
+		AssertionLife:           time.Minute,
+		JoinAssertionField:      "assertion",
+	}
+}
+
+// All lists the profiles, the newest first: the order of preference where a Company offers several.
+func All() []Profile { return []Profile{V1(), V02(), V01()} }
+
+// Of returns the profile of a version.
+func Of(version string) (Profile, bool) {
+	for _, p := range All() {
+		if p.Version == version {
+			return p, true
+		}
+	}
+	return Profile{}, false
 }
 
 // Extensions is the value of Poppy-Extensions, and of the join's field: a List of one String with a parameter v

@@ -13,23 +13,36 @@ import (
 func TestEveryGuessAboutVersion1IsNamed(t *testing.T) {
 	t.Parallel()
 	guesses := map[string]any{
-		"SessionAudience":     profile.AudienceIssuer,
-		"SessionLife":         time.Minute,
-		"DelegationTyp":       "poppy-delegation+jwt",
-		"DelegationLife":      time.Hour,
-		"SessionIDPrefix":     "ses_",
-		"UserIDPrefix":        "usr_",
-		"AssertionTyp":        "poppy-browser+jwt",
-		"AssertionLife":       time.Minute,
-		"JoinAssertionField":  "assertion",
-		"JoinExtensionsField": "extensions",
-		"DomainsMember":       "poppy_domains",
-		"ResourceScheme":      "https://",
+		"SessionAudience":         profile.AudienceIssuer,
+		"SessionLife":             time.Minute,
+		"DelegationTyp":           "poppy-delegation+jwt",
+		"DelegationLife":          time.Hour,
+		"SessionIDPrefix":         "ses_",
+		"UserIDPrefix":            "usr_",
+		"AssertionTyp":            "poppy-browser+jwt",
+		"AssertionLife":           time.Minute,
+		"JoinAssertionField":      "assertion",
+		"JoinExtensionsField":     "extensions",
+		"DomainsMember":           "poppy_domains",
+		"ResourceScheme":          "https://",
+		"ExtensionsInMetadata":    false,
+		"ClientAssertionAudience": profile.AudienceIssuer,
+		"ClientAssertionLife":     time.Minute,
+		"TokenResource":           true,
+		"AssertionSession":        "sid",
+		"JoinTokenField":          "access_token",
 	}
 	stated := map[string]any{
 		"Version":           "1.0",
 		"OperationsVersion": "3",
 		"SessionTyp":        "poppy-session+jwt",
+		"AnyMinor":          false,
+		"ResourceDocument":  true,
+		"DomainRule":        profile.DomainExact,
+		"ExtensionShape":    profile.ShapeList,
+		"Start":             profile.StartNamed,
+		"Credential":        profile.CredentialHeader,
+		"Delegated":         true,
 	}
 	v := reflect.ValueOf(profile.V1())
 	for i := range v.NumField() {
