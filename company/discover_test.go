@@ -166,8 +166,8 @@ func TestDocumentsThatAgreeAreACompany(t *testing.T) {
 			got, err := example(tc.change).discover(t)
 			if err != nil {
 				t.Fatal(err)
-			tc.want.Profile = profile.V1()
 			}
+			tc.want.Profile = profile.V1()
 			if !reflect.DeepEqual(*got, tc.want) {
 				t.Errorf("got  %+v\nwant %+v", *got, tc.want)
 			}
