@@ -3,12 +3,13 @@
 //
 // Long-term keys sign delegations and nothing else. A delegation vouches for a key that lives in this process only and
 // for an hour at most; that key signs the Session header, anew for every request, and the browser assertion
-// (PROTOCOL 1.0, sections 4 and 5).
+// (PROTOCOL 1.0, sections 4 and 5). Each private key is inside a [Signer] and never comes out of it.
+//
+// A long-term key is next, current or previous by the clock alone. It stands in the published key set before it can
+// sign, and after, so that what it has signed can be verified: [Rotate] and [Revoke].
 package session
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -44,27 +46,31 @@ const (
 type Options struct {
 	ClientID    string // the HTTPS URL the client metadata document will be published at
 	Name        string // client_name
-	RedirectURI string // /oauth/callback beside the client id when empty
+	RedirectURI string // oauth/callback beside the client id when empty
+	LogoURI     string // logo_uri, an HTTPS URL; none when empty
 }
 
 // Key is what may be known of one long-term key.
 type Key struct {
 	Thumbprint string    `json:"kid"`
 	Created    time.Time `json:"created"`
+	Activates  time.Time `json:"activates"` // when it begins to sign; the key before it ceases then
 }
 
-// Identity is the agent's identity: its client id and its long-term keys. It is immutable and safe for concurrent use.
+// Identity is the agent's identity: its client id and its long-term keys, in the order in which they begin to sign. It
+// is what was read or made, never changes, and is safe for concurrent use.
 type Identity struct {
 	clientID string
 	name     string
 	redirect string
+	logo     string
 	keys     []identityKey
 	dir      string
 }
 
 type identityKey struct {
 	Key
-	private *ecdsa.PrivateKey
+	signer *Signer
 }
 
 // identityOnDisk is the file's form. The private key stands in it as a JWK; the file is 0600.
@@ -73,6 +79,7 @@ type identityOnDisk struct {
 	ClientID string      `json:"client_id"`
 	Name     string      `json:"name"`
 	Redirect string      `json:"redirect_uri"`
+	Logo     string      `json:"logo_uri,omitempty"`
 	Keys     []keyOnDisk `json:"keys"`
 }
 
@@ -81,7 +88,9 @@ type keyOnDisk struct {
 	Private json.RawMessage `json:"private"`
 }
 
-const identityFormat = 1
+// identityFormat is what is written. Format 1 is read too, and written as this one with the next change: it has no time
+// of activation, since its one key signs from its creation on.
+const identityFormat = 2
 
 // Init makes the agent's first key and writes the identity into dir, with the two documents to publish in its folder
 // public. It never overwrites: ErrIdentityExists. The public documents are written before the identity, so a crash in
@@ -93,23 +102,18 @@ func Init(dir string, o Options, now time.Time, random io.Reader) (*Identity, er
 	if _, err := os.Stat(filepath.Join(dir, identityFile)); err == nil {
 		return nil, ErrIdentityExists
 	}
-	private, err := ecdsa.GenerateKey(elliptic.P256(), random)
-	if err != nil {
-		return nil, fmt.Errorf("identity key: %w", err)
-	}
-	public, err := publicJWK(&private.PublicKey)
+	now = now.UTC().Truncate(time.Second)
+	key, err := newKey(now, now, random)
 	if err != nil {
 		return nil, err
 	}
-	kid, _ := public["kid"].(string)
-	id := &Identity{clientID: o.ClientID, name: o.Name, redirect: o.RedirectURI, dir: dir,
-		keys: []identityKey{{Key: Key{Thumbprint: kid, Created: now.UTC().Truncate(time.Second)}, private: private}}}
+	id := &Identity{clientID: o.ClientID, name: o.Name, redirect: o.RedirectURI, logo: o.LogoURI, dir: dir, keys: []identityKey{key}}
 	err = id.write()
 	if errors.Is(err, ErrIdentityExists) {
 		// Another Init was faster, and its documents to publish may now be ours, for a key that nobody has.
 		other, loadErr := Load(dir)
 		if loadErr == nil {
-			loadErr = other.writePublic()
+			loadErr = other.writePublic(durable.WriteFile)
 		}
 		return nil, errors.Join(err, loadErr)
 	}
@@ -119,10 +123,21 @@ func Init(dir string, o Options, now time.Time, random io.Reader) (*Identity, er
 	return id, nil
 }
 
+func newKey(created, activates time.Time, random io.Reader) (identityKey, error) {
+	signer, err := NewSigner(random)
+	if err != nil {
+		return identityKey{}, fmt.Errorf("identity: %w", err)
+	}
+	return identityKey{Key: Key{Thumbprint: signer.KeyID(), Created: created, Activates: activates}, signer: signer}, nil
+}
+
 func (o *Options) check() error {
 	u, err := url.Parse(o.ClientID)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" || u.Path == "" || u.Path == "/" {
 		return fmt.Errorf("client id %q: it is the https URL of the client metadata document, such as https://agent.example/agent.json", o.ClientID)
+	}
+	if clean := path.Clean(u.Path); clean != strings.TrimSuffix(u.Path, "/") || path.Base(clean) == jwksFile {
+		return fmt.Errorf("client id %q: its path has no dot segments, no empty ones, and does not end in /%s, which will be beside it", o.ClientID, jwksFile)
 	}
 	if o.Name == "" || len(o.Name) > maxName || strings.ContainsFunc(o.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return fmt.Errorf("name %q: it is 1 to %d bytes of plain text", o.Name, maxName)
@@ -134,54 +149,52 @@ func (o *Options) check() error {
 	if err != nil || r.Scheme != "https" || r.Host != u.Host || r.Fragment != "" {
 		return fmt.Errorf("redirect URI %q: it is an https URL on %s", o.RedirectURI, u.Host)
 	}
-	return nil
-}
-
-// writePublic writes the documents to publish.
-func (id *Identity) writePublic() error {
-	public := filepath.Join(id.dir, publicFolder)
-	if err := durable.MkdirAll(public); err != nil {
-		return fmt.Errorf("identity folder: %w", err)
+	if o.LogoURI == "" {
+		return nil
 	}
-	published, err := id.Published()
-	if err != nil {
-		return err
-	}
-	for name, document := range map[string]json.RawMessage{agentFile: published.Agent, jwksFile: published.Keys} {
-		if err := durable.WriteFile(filepath.Join(public, name), append(document, '\n')); err != nil {
-			return fmt.Errorf("document to publish: %w", err)
-		}
+	if l, err := url.Parse(o.LogoURI); err != nil || l.Scheme != "https" || l.Host == "" || l.User != nil {
+		return fmt.Errorf("logo URI %q: it is an https URL", o.LogoURI)
 	}
 	return nil
 }
 
+// write puts a new identity on disk.
 func (id *Identity) write() error {
-	if err := id.writePublic(); err != nil {
+	if err := id.writePublic(durable.WriteFile); err != nil {
 		return err
 	}
-	disk := identityOnDisk{Format: identityFormat, ClientID: id.clientID, Name: id.name, Redirect: id.redirect}
-	for _, k := range id.keys {
-		private, err := marshalPrivate(k.private)
-		if err != nil {
-			return err
-		}
-		disk.Keys = append(disk.Keys, keyOnDisk{Key: k.Key, Private: json.RawMessage(private.Reveal())})
-	}
-	data, err := json.Marshal(disk)
+	data, err := id.marshal()
 	if err != nil {
-		return fmt.Errorf("identity: %w", err)
+		return err
 	}
-	err = durable.WriteNew(filepath.Join(id.dir, identityFile), append(data, '\n'))
+	err = durable.WriteNew(filepath.Join(id.dir, identityFile), []byte(data.Reveal()))
 	if errors.Is(err, fs.ErrExist) {
 		return ErrIdentityExists
 	}
 	return err
 }
 
+// marshal returns the content of the identity's file.
+func (id *Identity) marshal() (secret.Text, error) {
+	disk := identityOnDisk{Format: identityFormat, ClientID: id.clientID, Name: id.name, Redirect: id.redirect, Logo: id.logo}
+	for _, k := range id.keys {
+		private, err := marshalPrivate(k.signer.private)
+		if err != nil {
+			return secret.Text{}, err
+		}
+		disk.Keys = append(disk.Keys, keyOnDisk{Key: k.Key, Private: json.RawMessage(private.Reveal())})
+	}
+	data, err := json.Marshal(disk)
+	if err != nil {
+		return secret.Text{}, fmt.Errorf("identity: %w", err)
+	}
+	return secret.New(string(data) + "\n"), nil
+}
+
 // Load reads the identity in dir. Without one it is ErrNoIdentity.
 func Load(dir string) (*Identity, error) {
-	path := filepath.Join(dir, identityFile)
-	data, err := os.ReadFile(path)
+	file := filepath.Join(dir, identityFile)
+	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNoIdentity
 	}
@@ -190,25 +203,31 @@ func Load(dir string) (*Identity, error) {
 	}
 	var disk identityOnDisk
 	if err := strictjson.Decode(data, strictjson.Limits{}, &disk); err != nil {
-		return nil, fmt.Errorf("identity %s is damaged", path) // the cause could quote a key
+		return nil, fmt.Errorf("identity %s is damaged", file) // the cause could quote a key
 	}
-	if disk.Format != identityFormat {
-		return nil, fmt.Errorf("identity %s has format %d, and this papaver reads format %d", path, disk.Format, identityFormat)
+	if disk.Format < 1 || disk.Format > identityFormat {
+		return nil, fmt.Errorf("identity %s has format %d, and this papaver reads formats 1 to %d", file, disk.Format, identityFormat)
 	}
-	id := &Identity{clientID: disk.ClientID, name: disk.Name, redirect: disk.Redirect, dir: dir}
+	id := &Identity{clientID: disk.ClientID, name: disk.Name, redirect: disk.Redirect, logo: disk.Logo, dir: dir}
 	for i, k := range disk.Keys {
 		private, err := parsePrivate(secret.New(string(k.Private)))
 		if err != nil {
-			return nil, fmt.Errorf("identity %s: key %d: %w", path, i, err)
+			return nil, fmt.Errorf("identity %s: key %d: %w", file, i, err)
 		}
-		public, err := publicJWK(&private.PublicKey)
-		if err != nil || public["kid"] != k.Thumbprint {
-			return nil, fmt.Errorf("identity %s: key %d is not the one its kid names", path, i)
+		signer, err := newSigner(private)
+		if err != nil || signer.KeyID() != k.Thumbprint {
+			return nil, fmt.Errorf("identity %s: key %d is not the one its kid names", file, i)
 		}
-		id.keys = append(id.keys, identityKey{Key: k.Key, private: private})
+		if disk.Format == 1 {
+			k.Activates = k.Created
+		}
+		if k.Activates.Before(k.Created) || i > 0 && k.Activates.Before(id.keys[i-1].Activates) {
+			return nil, fmt.Errorf("identity %s: key %d is not in the order of activation", file, i)
+		}
+		id.keys = append(id.keys, identityKey{Key: k.Key, signer: signer})
 	}
 	if len(id.keys) == 0 {
-		return nil, fmt.Errorf("identity %s has no key", path)
+		return nil, fmt.Errorf("identity %s has no key", file)
 	}
 	return id, nil
 }
@@ -223,46 +242,4 @@ func (id *Identity) Keys() []Key {
 		keys[i] = k.Key
 	}
 	return keys
-}
-
-// Published is what the agent publishes: the client metadata document at its client id, and the key set at jwks_uri.
-type Published struct {
-	Agent json.RawMessage `json:"agent"`
-	Keys  json.RawMessage `json:"jwks"`
-}
-
-// PublicDir is the folder the two documents are kept in.
-func (id *Identity) PublicDir() string { return filepath.Join(id.dir, publicFolder) }
-
-// Published returns the two documents. No private key is in them.
-func (id *Identity) Published() (Published, error) {
-	u, err := url.Parse(id.clientID)
-	if err != nil {
-		return Published{}, fmt.Errorf("client id: %w", err)
-	}
-	agent, err := json.MarshalIndent(struct {
-		ClientID   string   `json:"client_id"`
-		Name       string   `json:"client_name"`
-		Redirects  []string `json:"redirect_uris"`
-		JWKS       string   `json:"jwks_uri"`
-		AuthMethod string   `json:"token_endpoint_auth_method"`
-	}{id.clientID, id.name, []string{id.redirect}, u.ResolveReference(&url.URL{Path: jwksFile}).String(), "private_key_jwt"}, "", "  ")
-	if err != nil {
-		return Published{}, err
-	}
-	var set struct {
-		Keys []claims `json:"keys"`
-	}
-	for _, k := range id.keys {
-		public, err := publicJWK(&k.private.PublicKey)
-		if err != nil {
-			return Published{}, err
-		}
-		set.Keys = append(set.Keys, public)
-	}
-	keys, err := json.MarshalIndent(set, "", "  ")
-	if err != nil {
-		return Published{}, err
-	}
-	return Published{Agent: agent, Keys: keys}, nil
 }

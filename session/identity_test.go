@@ -234,6 +234,11 @@ func TestWhoTheAgentIsIsCheckedBeforeAKeyIsMade(t *testing.T) {
 		"no name":               {ClientID: clientID},
 		"a long name":           {ClientID: clientID, Name: strings.Repeat("n", 201)},
 		"a name with an escape": {ClientID: clientID, Name: "A\x1b[2J"},
+		"dot segments":          {ClientID: "https://agent.example/a/../agent.json", Name: "A"},
+		"escaped dot segments":  {ClientID: "https://agent.example/a/%2e%2e/agent.json", Name: "A"},
+		"the key set's place":   {ClientID: "https://agent.example/jwks.json", Name: "A"},
+		"a logo over http":      {ClientID: clientID, Name: "A", LogoURI: "http://agent.example/logo.png"},
+		"a logo that is data":   {ClientID: clientID, Name: "A", LogoURI: "data:image/png,"},
 		"a redirect elsewhere":  {ClientID: clientID, Name: "A", RedirectURI: "https://evil.example/callback"},
 		"a redirect over http":  {ClientID: clientID, Name: "A", RedirectURI: "http://agent.example/callback"},
 	} {
@@ -277,7 +282,9 @@ func TestADamagedIdentityIsRefusedWithoutQuotingAKey(t *testing.T) {
 	damaged := map[string]string{
 		"empty":                   "",
 		"no JSON":                 d,
-		"format 2":                strings.Replace(text, `"format":1`, `"format":2`, 1),
+		"format 3":                strings.Replace(text, `"format":2`, `"format":3`, 1),
+		"format 0":                strings.Replace(text, `"format":2`, `"format":0`, 1),
+		"no activation":           regexp.MustCompile(`"activates":"[^"]*",`).ReplaceAllString(text, ""),
 		"no keys":                 regexp.MustCompile(`"keys":\[.*\]`).ReplaceAllString(text, `"keys":[]`),
 		"a member twice":          strings.Replace(text, `"d":`, `"d":"x","d":`, 1),
 		"a private part too long": strings.Replace(text, d, d+d, 1),

@@ -33,6 +33,13 @@ func sign(key *ecdsa.PrivateKey, header, payload claims) (secret.Text, error) {
 	}
 	protected := jws.NewHeaders()
 	for name, value := range header {
+		if name == "jwk" {
+			key, err := publicKey(value)
+			if err != nil {
+				return secret.Text{}, err
+			}
+			value = key
+		}
 		if err := protected.Set(name, value); err != nil {
 			return secret.Text{}, fmt.Errorf("jose header %s: %w", name, err)
 		}
@@ -42,6 +49,22 @@ func sign(key *ecdsa.PrivateKey, header, payload claims) (secret.Text, error) {
 		return secret.Text{}, fmt.Errorf("sign: %w", err)
 	}
 	return secret.New(string(token)), nil
+}
+
+// publicKey is a JWK object as the library wants it in a header. One with a private part is refused.
+func publicKey(object any) (jwk.Key, error) {
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return nil, errors.New("jose header jwk: not a JWK")
+	}
+	key, err := jwk.ParseKey(raw)
+	if err != nil {
+		return nil, errors.New("jose header jwk: not a JWK")
+	}
+	if private, err := jwk.IsPrivateKey(key); err != nil || private {
+		return nil, errors.New("jose header jwk: not a public key")
+	}
+	return key, nil
 }
 
 // publicJWK returns the public key as a JWK object, with its thumbprint as kid.

@@ -1,8 +1,6 @@
 package session
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -35,8 +33,8 @@ type Session struct {
 	id  string
 
 	mu        sync.Mutex
-	key       *ecdsa.PrivateKey // the delegated key; never leaves this process
-	delegated secret.Text       // the delegation that vouches for it
+	key       *Signer     // the delegated key; never leaves this process
+	delegated secret.Text // the delegation that vouches for it
 	ends      time.Time
 }
 
@@ -104,34 +102,33 @@ func (s *Session) sign(typ string, payload claims) (secret.Text, error) {
 	if err != nil {
 		return secret.Text{}, err
 	}
-	return sign(key, claims{"typ": typ, "poppy_dlg": delegation.Reveal()}, payload)
+	return key.Sign(claims{"typ": typ, "poppy_dlg": delegation.Reveal()}, payload)
 }
 
 // delegation returns the delegated key and the statement that vouches for it, made anew before the old one ends.
-func (s *Session) delegation() (*ecdsa.PrivateKey, secret.Text, error) {
+func (s *Session) delegation() (*Signer, secret.Text, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.cfg.Now()
 	if s.key != nil && now.Before(s.ends.Add(-renewBefore)) {
 		return s.key, s.delegated, nil
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), s.cfg.Rand)
-	if err != nil {
-		return nil, secret.Text{}, fmt.Errorf("delegated key: %w", err)
-	}
-	public, err := publicJWK(&key.PublicKey)
+	long, err := s.cfg.Identity.signer(now)
 	if err != nil {
 		return nil, secret.Text{}, err
 	}
-	long := s.cfg.Identity.keys[len(s.cfg.Identity.keys)-1]
+	key, err := NewSigner(s.cfg.Rand)
+	if err != nil {
+		return nil, secret.Text{}, fmt.Errorf("delegated key: %w", err)
+	}
 	ends := now.Add(s.cfg.Profile.DelegationLife)
-	delegated, err := sign(long.private,
-		claims{"typ": s.cfg.Profile.DelegationTyp, "kid": long.Thumbprint},
+	delegated, err := long.Sign(
+		claims{"typ": s.cfg.Profile.DelegationTyp, "kid": long.KeyID()},
 		claims{
 			"iss": s.cfg.Identity.clientID,
 			"iat": now.Unix(),
 			"exp": ends.Unix(),
-			"cnf": claims{"jwk": public},
+			"cnf": claims{"jwk": key.PublicJWK()},
 		})
 	if err != nil {
 		return nil, secret.Text{}, fmt.Errorf("delegation: %w", err)
