@@ -98,7 +98,7 @@ func (r *round) sightAgain(ctx context.Context) (move, error) {
 	if r.act() == nil {
 		return settle(Failed, "the Company no longer accepts the reference, and no act of ours can be made again for a new one"), nil
 	}
-	_, err := r.site.page.Again(ctx, r.act(), r.held, func(browser.How) error { return nil })
+	_, err := r.site.page.Again(ctx, r.act(), r.held, func(browser.How) error { r.makesAgain(); return nil })
 	if ctx.Err() != nil {
 		return move{}, errStopped
 	}

@@ -64,6 +64,7 @@ type Operations struct {
 	ending   bool
 	sites    map[browser.ContextID]*site
 	rounds   []*round
+	again    map[*browser.Made]*round // who last had an act made again
 	refusals int
 	changed  chan struct{}
 }
@@ -99,7 +100,7 @@ func New(ctx context.Context, cfg Config) (*Operations, error) {
 	still := *cfg.Client
 	still.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	cfg.Client = &still
-	o := &Operations{cfg: cfg, sites: make(map[browser.ContextID]*site), changed: make(chan struct{})}
+	o := &Operations{cfg: cfg, sites: make(map[browser.ContextID]*site), again: make(map[*browser.Made]*round), changed: make(chan struct{})}
 	desk, err := approval.NewDesk(approval.Config{Record: o.recordDecision, Now: cfg.Now, Rand: cfg.Rand})
 	if err != nil {
 		return nil, err
@@ -125,6 +126,9 @@ func (o *Operations) Held(ctx context.Context, h browser.Held) {
 	o.mu.Lock()
 	s, ref, why := o.judgeLocked(h)
 	r := o.expectingLocked(s, h)
+	if why == "" && r != nil && r.overLocked() {
+		why = RoundOver
+	}
 	fresh := why == "" && r == nil
 	if fresh {
 		r = o.newRoundLocked(s, h)
@@ -185,17 +189,30 @@ func (o *Operations) judgeLocked(h browser.Held) (*site, string, Refusal) {
 	return s, ref, ""
 }
 
-// expectingLocked returns the round that had the browser make its act again, when h came of that.
+// expectingLocked returns the round that last had the browser make an act again, when h came of that. The round may be
+// over: then h asks for nothing that could be approved (OPS3-7.18, 7.22).
 func (o *Operations) expectingLocked(s *site, h browser.Held) *round {
 	if s == nil || h.Act() == nil || h.Act().Again == nil {
 		return nil
 	}
-	for _, r := range o.rounds {
-		if r.site == s && r.act() != nil && r.act() == h.Act().Again && !r.state.final() {
-			return r
-		}
+	r := o.again[h.Act().Again]
+	if r == nil || r.site != s || (r.state.final() && !r.overLocked()) {
+		return nil
 	}
-	return nil
+	return r
+}
+
+// overLocked reports whether no reference that comes of the round's act may be put to the User any more: the operation
+// was performed, or whether it was is not known.
+func (r *round) overLocked() bool {
+	return r.stopped != nil || (r.state == Settled && (r.outcome == Performed || r.outcome == Unknown))
+}
+
+// makesAgain notes that the round's act is made again for it: what comes of that is its own.
+func (r *round) makesAgain() {
+	r.ops.mu.Lock()
+	defer r.ops.mu.Unlock()
+	r.ops.again[r.act()] = r
 }
 
 func (o *Operations) openLocked() int {

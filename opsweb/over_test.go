@@ -1,0 +1,49 @@
+package opsweb
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// soon has a page's script make its request right after the last act, as a part of what that act set going.
+func (w *world) soon(p page) {
+	w.chrome.mu.Lock()
+	t := w.chrome.last
+	w.chrome.mu.Unlock()
+	t.load(p)
+}
+
+// A reference that a page brings after its act was made again, and after that round has ended as performed or unknown,
+// is the beginning of no question: the action would be performed a second time.
+//
+// Clauses: OPS3-7.06, OPS3-7.13, OPS3-7.14, OPS3-7.18, OPS3-7.22
+func TestAReferenceThatComesAfterTheReplaysRoundHasEndedIsRefused(t *testing.T) {
+	for name, s := range map[string]story{
+		"performed": {endpoint: []answer{terms("v1"), recorded, state("performed")}, site: []page{refusedScript("r1"), {script: true, status: 200}}, outcome: Performed},
+		"unknown":   {endpoint: []answer{terms("v1"), recorded, {status: 500}}, site: []page{refusedScript("r1"), {script: true, status: 200}}, outcome: Unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.company.script, w.chrome.script = s.endpoint, s.site
+				stop := w.answers(yes, yes)
+				w.press(w.tab)
+				w.must(w.settle())
+				w.soon(refusedScript("r2"))
+				w.must(w.settle())
+				stop()
+				if got := w.ops.Outcomes(); !slices.Equal(got, []Outcome{s.outcome}) {
+					t.Errorf("outcomes = %v", got)
+				}
+				if s := bodies[Sighting](w); len(s) != 2 || s[1].Accepted || s[1].Why != RoundOver {
+					t.Errorf("sightings: %+v", s)
+				}
+				if got := w.trace(); !strings.HasSuffix(got, "replayed LOOK:r1 settled sighting") {
+					t.Errorf("what happened: %s", got)
+				}
+			})
+		})
+	}
+}
