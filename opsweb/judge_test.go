@@ -194,39 +194,47 @@ func TestAReferenceIsTakenOnceInAContext(t *testing.T) {
 	})
 }
 
-// Whatever a page makes the Company return, at most 20 rounds are open and at most 30 begin in a minute.
+// Whatever a page makes the Company return, at most 20 rounds are open and at most 30 begin in a minute. What an act of
+// ours was made for comes through all the same.
 func TestAPageOpensOnlySoManyRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		n := 0
-		w.chrome.live = func() page { n++; return refusedScript(fmt.Sprint("r", n)) }
 		w.company.live = func(p post) answer { return termsOf("exc_"+p.ref, "v1", time.Hour) }
-		for range maxOpen + 1 {
-			w.press(w.tab)
+		for n := range maxOpen + 1 {
+			w.byItself(refusedScript(fmt.Sprint("r", n)))
 		}
 		s := bodies[Sighting](w)
 		if last := s[len(s)-1]; len(s) != maxOpen+1 || last.Why != TooMany || w.ops.Open() != maxOpen {
 			t.Errorf("%d sightings, the last %q; %d rounds are open", len(s), last.Why, w.ops.Open())
 		}
+		w.chrome.script = []page{refusedScript("ours"), refusedScript("ours_too")}
+		w.press(w.tab)
+		w.soon(refusedScript("more"))
+		w.press(w.tab)
+		for n, accepted := range []bool{true, false, true} {
+			if got := bodies[Sighting](w)[maxOpen+1+n]; got.Accepted != accepted {
+				t.Errorf("sighting %d of ours: accepted %v, %q", n, got.Accepted, got.Why)
+			}
+		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		n := 0
-		w.chrome.live = func() page { n++; return refusedScript(fmt.Sprint("r", n)) }
 		w.company.live = func(post) answer { return answer{status: 401} } // the rounds end at once
 		accepted := func() int {
 			return len(slices.DeleteFunc(bodies[Sighting](w), func(s Sighting) bool { return !s.Accepted }))
 		}
-		for range rateCount + 1 {
-			w.press(w.tab)
-		}
-		if got := accepted(); got != rateCount {
-			t.Errorf("%d rounds began, want %d", got, rateCount)
-		}
-		w.skip(rateWindow)
+		w.chrome.script = []page{done}
 		w.press(w.tab)
+		for n := range rateCount + 2 { // the first is what the act was made for
+			w.soon(refusedScript(fmt.Sprint("r", n)))
+		}
 		if got := accepted(); got != rateCount+1 {
-			t.Errorf("%d rounds began a minute later, want %d", got, rateCount+1)
+			t.Errorf("%d rounds began, want %d", got, rateCount+1)
+		}
+		w.skip(time.Second)
+		w.byItself(refusedScript("later"))
+		if got := accepted(); got != rateCount+2 {
+			t.Errorf("%d rounds began a minute later, want %d", got, rateCount+2)
 		}
 	})
 }

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	maxOpen     = 20          // open rounds of a run
+	maxOpen     = 20          // open rounds of a run, those that an act's first reference begins not counted against it
 	rateCount   = 30          // accepted sightings of one context …
 	rateWindow  = time.Minute // … in this time
 	maxRefusals = 200         // refused sightings of a run that are written down one by one
@@ -65,6 +65,7 @@ type Operations struct {
 	sites    map[browser.ContextID]*site
 	rounds   []*round
 	again    map[*browser.Made]*round // who last had an act made again
+	due      map[*browser.Made]bool   // the acts whose first reference has come
 	refusals int
 	changed  chan struct{}
 }
@@ -100,7 +101,7 @@ func New(ctx context.Context, cfg Config) (*Operations, error) {
 	still := *cfg.Client
 	still.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	cfg.Client = &still
-	o := &Operations{cfg: cfg, sites: make(map[browser.ContextID]*site), again: make(map[*browser.Made]*round), changed: make(chan struct{})}
+	o := &Operations{cfg: cfg, sites: make(map[browser.ContextID]*site), again: make(map[*browser.Made]*round), due: make(map[*browser.Made]bool), changed: make(chan struct{})}
 	desk, err := approval.NewDesk(approval.Config{Record: o.recordDecision, Now: cfg.Now, Rand: cfg.Rand})
 	if err != nil {
 		return nil, err
@@ -177,16 +178,27 @@ func (o *Operations) judgeLocked(h browser.Held) (*site, string, Refusal) {
 	case s.seen[ref]:
 		return s, ref, SeenBefore
 	}
-	now := o.cfg.Now()
-	for len(s.came) > 0 && now.Sub(s.came[0]) > rateWindow {
-		s.came = s.came[1:]
+	if !o.dueLocked(h) {
+		now := o.cfg.Now()
+		for len(s.came) > 0 && now.Sub(s.came[0]) > rateWindow {
+			s.came = s.came[1:]
+		}
+		if o.openLocked() >= maxOpen || len(s.came) >= rateCount {
+			return s, ref, TooMany
+		}
+		s.came = append(s.came, now)
 	}
-	if o.openLocked() >= maxOpen || len(s.came) >= rateCount {
-		return s, ref, TooMany
-	}
-	s.came = append(s.came, now)
 	s.seen[ref] = true
+	if h.Act() != nil {
+		o.due[h.Act()] = true
+	}
 	return s, ref, ""
+}
+
+// dueLocked reports whether h is what an act of ours was made for: the first reference that comes of it. No page can have
+// more of them than we make acts, so they are not counted, and no flood of a page's own can crowd them out.
+func (o *Operations) dueLocked(h browser.Held) bool {
+	return h.Act() != nil && !o.due[h.Act()]
 }
 
 // expectingLocked returns the round that last had the browser make an act again, when h came of that. The round may be
