@@ -20,8 +20,8 @@ const (
 	lockPoll = 20 * time.Millisecond
 )
 
-// ErrLocked is returned when another process held the home's lock for all of the wait.
-var ErrLocked = errors.New("another papaver holds the home's lock")
+// ErrLocked is returned when another process held a lock for all of the wait.
+var ErrLocked = errors.New("another papaver holds the lock")
 
 // Default returns the folder that is used without --home: PAPAVER_HOME, else papaver in the XDG state folder. getenv
 // is os.Getenv in the program.
@@ -65,17 +65,26 @@ func (h Home) Ledger() string { return filepath.Join(h.dir, "ledger") }
 // Companies is the folder of what Companies publish, kept as their caching headers allow.
 func (h Home) Companies() string { return filepath.Join(h.dir, "companies") }
 
+// Accounts is the folder of the sign-ins: who is signed in where, and the Account Tokens.
+func (h Home) Accounts() string { return filepath.Join(h.dir, "accounts") }
+
 // Run is the folder of running processes.
 func (h Home) Run() string { return filepath.Join(h.dir, "run") }
 
 // Lock takes the home's lock, under which small files that several processes share are changed, and returns the
 // function that gives it back. It waits at most 10 s, then returns ErrLocked.
 func (h Home) Lock(ctx context.Context) (unlock func(), err error) {
-	f, err := os.OpenFile(filepath.Join(h.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	return LockFile(ctx, filepath.Join(h.dir, "lock"), lockWait)
+}
+
+// LockFile takes the lock of one file, which it makes when it is missing, and returns the function that gives it back.
+// It waits at most wait, then returns ErrLocked. A lock ends with the process that has it, however that ends.
+func LockFile(ctx context.Context, path string, wait time.Duration) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	// flock has no deadline of its own, and a blocked one cannot be cancelled.
 	ticker := time.NewTicker(lockPoll)
@@ -87,7 +96,7 @@ func (h Home) Lock(ctx context.Context) (unlock func(), err error) {
 		}
 		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
 			_ = f.Close()
-			return nil, fmt.Errorf("the home's lock: %w", err)
+			return nil, fmt.Errorf("the lock %s: %w", path, err)
 		}
 		select {
 		case <-ctx.Done():
