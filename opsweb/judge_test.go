@@ -227,6 +227,7 @@ func TestAPageOpensOnlySoManyRounds(t *testing.T) {
 		w.press(w.tab)
 		for n := range rateCount + 2 { // the first is what the act was made for
 			w.soon(refusedScript(fmt.Sprint("r", n)))
+			w.must(w.settle())
 		}
 		if got := accepted(); got != rateCount+1 {
 			t.Errorf("%d rounds began, want %d", got, rateCount+1)
