@@ -149,6 +149,13 @@ func rotate(dir string, overlap time.Duration, now time.Time, random io.Reader, 
 	if err != nil {
 		return nil, err
 	}
+	if len(kept) < len(id.keys) {
+		// They leave the identity before they leave the documents, so that a crash leaves none that is only in the former.
+		id.keys = kept
+		if err := id.replace(write); err != nil {
+			return nil, err
+		}
+	}
 	id.keys = append(kept, key)
 	if err := id.writePublic(write); err != nil {
 		return nil, err

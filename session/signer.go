@@ -57,7 +57,7 @@ func (s *Signer) Sign(header, payload map[string]any) (secret.Text, error) {
 }
 
 // Format implements [fmt.Formatter]: whatever the verb, the key stays inside.
-func (s *Signer) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "redacted") }
+func (Signer) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "redacted") }
 
 // LogValue implements [slog.LogValuer].
-func (s *Signer) LogValue() slog.Value { return slog.StringValue("redacted") }
+func (Signer) LogValue() slog.Value { return slog.StringValue("redacted") }

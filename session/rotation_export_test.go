@@ -1,0 +1,19 @@
+package session
+
+import (
+	"io"
+	"time"
+)
+
+// RotateBy and RevokeBy let a test stand between a change and the disk.
+
+func RotateBy(write func(string, []byte) error, dir string, overlap time.Duration, now time.Time, random io.Reader) (*Identity, error) {
+	return rotate(dir, overlap, now, random, write)
+}
+
+func RevokeBy(write func(string, []byte) error, dir, kid string, now time.Time) (*Identity, KeyStatus, error) {
+	return revoke(dir, kid, now, write)
+}
+
+// SignerAt is the key that signs at a time.
+func SignerAt(id *Identity, now time.Time) (*Signer, error) { return id.signer(now) }
