@@ -12,7 +12,7 @@ export PAPAVER_TEST_SANDBOX := off
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check conformance lint fuzz
+.PHONY: help build demo test check conformance lint fuzz interop
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,3 +44,7 @@ lint: ## gofmt, go vet, staticcheck, govulncheck, shellcheck
 
 fuzz: ## run every fuzz function for FUZZTIME (10s) each
 	@scripts/fuzz $(FUZZTIME)
+
+interop: build ## hold both sides of the wire against other people's implementations (flags in INTEROP=)
+	@scripts/chromium ensure >/dev/null
+	@go run ./interop $(INTEROP)

@@ -1,0 +1,16 @@
+package main
+
+import "context"
+
+// row is one line of the table.
+type row struct {
+	name  string
+	needs need
+	run   func(context.Context, *world, *tally) error
+}
+
+// rows are all of them, in the order in which they run.
+var rows = []row{
+	{"the kit against itself, draft 0.1", python01, kitAgainstItself(python01, 91)},
+	{"the kit against itself, draft 0.2", python02, kitAgainstItself(python02, 99)},
+}
