@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 const (
 	submitTimeout = 30 * time.Second       // a form and the redirects after it
+	freshTimeout  = 10 * time.Second       // a new tab in the place of one whose form went wrong
 	quietLimit    = 5 * time.Second        // how long an act waits for the requests it caused
 	replayLimit   = 15 * time.Second       // the same for an act that is made again
 	calmFor       = 100 * time.Millisecond // without a request under way: quiet
@@ -71,17 +73,14 @@ func (c *Context) openTab(ctx context.Context) error {
 	return nil
 }
 
-// freshTab puts a new, blank tab in the place of the one we act in: no script of an earlier page can reach into it.
+// freshTab puts a new, blank tab in the place of the one we act in: no script of an earlier page can reach into it. The
+// old one is closed and not forgotten: an answer to its form that is on its way is still looked at.
 func (c *Context) freshTab(ctx context.Context) error {
 	old := c.tab
 	if err := c.openTab(ctx); err != nil {
 		return err
 	}
-	b := c.browser
-	b.mu.Lock()
-	delete(b.tabs, old.tab.ID())
-	b.mu.Unlock()
-	return b.gone(old.tab.Close(ctx))
+	return c.browser.gone(old.tab.Close(ctx))
 }
 
 // ID names the context.
@@ -94,7 +93,7 @@ func (c *Context) Close(ctx context.Context) error {
 	b := c.browser
 	b.mu.Lock()
 	delete(b.contexts, c.id)
-	delete(b.tabs, c.tab.tab.ID())
+	maps.DeleteFunc(b.tabs, func(_ TargetID, t *tabState) bool { return t.context == c.id })
 	b.mu.Unlock()
 	return b.gone(b.engine.CloseContext(ctx, c.id))
 }
@@ -118,10 +117,21 @@ var ErrRepost = errors.New("the form's answer was a redirect that posts it again
 
 // SubmitForm posts fields to action as a form of a fresh, blank document: its Origin is null, nothing of it is in a URL,
 // and no entry of the history holds it. It follows 301, 302 and 303 with the browser and returns where that ended. When
-// no page came, Landing is what is known and the error says so.
+// no page came, Landing is what is known and the error says so. After any error the tab we act in is a fresh, blank one:
+// the form could still be in the old one, or on its way.
 func (c *Context) SubmitForm(ctx context.Context, action string, fields []Field) (Landing, error) {
 	c.acting.Lock()
 	defer c.acting.Unlock()
+	l, err := c.submit(ctx, action, fields)
+	if err == nil || errors.Is(err, ErrGone) {
+		return l, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), freshTimeout)
+	defer cancel()
+	return l, errors.Join(err, c.freshTab(ctx))
+}
+
+func (c *Context) submit(ctx context.Context, action string, fields []Field) (Landing, error) {
 	ctx, cancel := context.WithTimeout(ctx, submitTimeout)
 	defer cancel()
 	if c.tab.used() {

@@ -41,6 +41,7 @@ type fakeEngine struct {
 	// afterLetGo is called after each one, on the goroutine that let it go.
 	afterLetGo func(letGo)
 	onClose    func()
+	onNewTab   func() // called by each NewTab, before the tab is there
 
 	mu      sync.Mutex
 	went    []letGo
@@ -62,6 +63,9 @@ func (e *fakeEngine) NewContext(context.Context) (ContextID, error) {
 func (e *fakeEngine) CloseContext(context.Context, ContextID) error { return nil }
 
 func (e *fakeEngine) NewTab(context.Context, ContextID) (Tab, error) {
+	if e.onNewTab != nil {
+		e.onNewTab()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	tab := &fakeTab{engine: e, id: TargetID("tab-" + string(rune('A'+len(e.tabs)))), document: "blank", changed: make(chan struct{})}
@@ -117,6 +121,8 @@ type fakeTab struct {
 	onSubmit func()
 	onClose  func()
 
+	setDocumentErr, callErr error
+
 	mu       sync.Mutex
 	document string
 	html     string
@@ -141,14 +147,14 @@ func (t *fakeTab) SetDocument(_ context.Context, html string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.html = html
-	return nil
+	return t.setDocumentErr
 }
 
 func (t *fakeTab) Call(_ context.Context, function string, _ any, _ ...any) error {
 	if function == `() => { document.forms[0].submit(); return true }` && t.onSubmit != nil {
 		t.onSubmit()
 	}
-	return nil
+	return t.callErr
 }
 
 func (t *fakeTab) Click(context.Context, float64, float64, int) error { return nil }

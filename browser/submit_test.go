@@ -153,7 +153,7 @@ func TestEveryFormIsSubmittedFromABlankTabOfItsOwn(t *testing.T) {
 		if _, err := c.SubmitForm(t.Context(), joinURL, joinFields); !errors.Is(err, context.DeadlineExceeded) { // no answer comes
 			t.Fatal(err)
 		}
-		if tabOf(c) != first {
+		if first.html == "" {
 			t.Error("the context's first, blank tab was not used")
 		}
 		// The second one's answers are its own, though the first one's comes now.
@@ -167,7 +167,7 @@ func TestEveryFormIsSubmittedFromABlankTabOfItsOwn(t *testing.T) {
 		}()
 		synctest.Wait()
 		second := tabOf(c)
-		if second == first || !first.isClosed {
+		if second == first || second.html == "" || !first.isClosed {
 			t.Fatal("the second form is in the tab of the first")
 		}
 		d.engine.paused(hop(first, 1, "POST", joinURL, 400))
@@ -294,4 +294,60 @@ func TestOnlyWebPagesAreNavigatedTo(t *testing.T) {
 		}
 		mustClose(t, b)
 	})
+}
+
+// TestALateRepostIsBrokenOffWhileItsTabIsReplaced has the answer to a form come at the worst moments: while the fresh
+// tab opens, while the old one closes, and when it is closed.
+func TestALateRepostIsBrokenOffWhileItsTabIsReplaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, d := startFake(t, nobodyHolds)
+		c := fakeContext(t, b)
+		first := tabOf(c)
+		answer := func(n int) { d.engine.paused(hop(first, n, "POST", joinURL, 307)) }
+		d.engine.onNewTab = func() { answer(1) }
+		first.onClose = func() { answer(2) }
+		if _, err := c.SubmitForm(t.Context(), joinURL, joinFields); !errors.Is(err, context.DeadlineExceeded) { // no answer comes in time
+			t.Fatal(err)
+		}
+		answer(3)
+		synctest.Wait()
+		for n := range 3 {
+			if went := d.engine.of(hop(first, n+1, "", "", 0).ID); len(went) != 1 || !went[0].failed {
+				t.Errorf("answer %d was let go %v", n+1, went)
+			}
+		}
+		mustClose(t, b)
+	})
+}
+
+func TestAfterAFormWentWrongTheTabIsAFreshOne(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		spoil func(*fakeDriver, *fakeTab)
+		want  error
+	}{
+		"the document is not taken": {func(_ *fakeDriver, tab *fakeTab) { tab.setDocumentErr = errFake }, errFake},
+		"the form is not sent":      {func(_ *fakeDriver, tab *fakeTab) { tab.callErr = errFake }, errFake},
+		"posted again":              {func(d *fakeDriver, tab *fakeTab) { lead(d, tab, hop(tab, 1, "POST", joinURL, 307)) }, ErrRepost},
+		"no connection":             {func(d *fakeDriver, tab *fakeTab) { lead(d, tab, hop(tab, 1, "POST", joinURL, 0)) }, nil},
+		"no answer":                 {func(*fakeDriver, *fakeTab) {}, context.DeadlineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b, d := startFake(t, nobodyHolds)
+				c := fakeContext(t, b)
+				first := tabOf(c)
+				tc.spoil(d, first)
+				if _, err := c.SubmitForm(t.Context(), joinURL, joinFields); err == nil || tc.want != nil && !errors.Is(err, tc.want) {
+					t.Errorf("err = %v", err)
+				}
+				if now := tabOf(c); now == first || !first.isClosed || now.html != "" {
+					t.Error("the tab is still that of the form")
+				}
+				mustClose(t, b)
+			})
+		})
+	}
 }
