@@ -13,4 +13,5 @@ type row struct {
 var rows = []row{
 	{"the kit against itself, draft 0.1", python01, kitAgainstItself(python01, 91)},
 	{"the kit against itself, draft 0.2", python02, kitAgainstItself(python02, 99)},
+	{"jose reads our statements", node, joseChecks},
 }

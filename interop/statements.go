@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"path/filepath"
+	"time"
+
+	"github.com/papaver-agent/papaver/profile"
+	"github.com/papaver-agent/papaver/session"
+)
+
+// The parties of the statements that jose verifies.
+const (
+	ourClientID  = "https://agent.example/agent.json"
+	someIssuer   = "https://auth.company.example/"
+	joinEndpoint = "https://company.example/poppy/browser-session"
+	returnTo     = "https://company.example/account?tab=orders"
+)
+
+// statement is one of ours, with what its verifier must know.
+type statement struct {
+	Name        string `json:"name"`
+	Kind        string `json:"kind"` // session or join
+	JWT         string `json:"jwt"`
+	SID         string `json:"sid"`
+	ReturnTo    string `json:"return_to,omitempty"`
+	AccessToken string `json:"access_token,omitempty"`
+}
+
+// joseChecks has jose verify statements of protocol 1.0, made before and after a rotation of keys.
+func joseChecks(ctx context.Context, w *world, t *tally) error {
+	dir, err := w.stateFolder("jose")
+	if err != nil {
+		return err
+	}
+	dir = filepath.Join(dir, "identity")
+	id, err := session.Init(dir, session.Options{ClientID: ourClientID, Name: "Interop"}, time.Now(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	user, err := session.UserID(dir, someIssuer, profile.V1(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	all, err := statementsOf(id, user, "before the rotation")
+	if err != nil {
+		return err
+	}
+	if id, err = session.Rotate(dir, 0, time.Now(), rand.Reader); err != nil {
+		return err
+	}
+	after, err := statementsOf(id, user, "after the rotation")
+	if err != nil {
+		return err
+	}
+	published, err := id.Published()
+	if err != nil {
+		return err
+	}
+	return w.script(ctx, t, "jose", struct {
+		Agent        json.RawMessage `json:"agent"`
+		JWKS         json.RawMessage `json:"jwks"`
+		ClientID     string          `json:"client_id"`
+		Issuer       string          `json:"issuer"`
+		User         string          `json:"user"`
+		JoinEndpoint string          `json:"join_endpoint"`
+		Statements   []statement     `json:"statements"`
+	}{published.Agent, published.Keys, id.ClientID(), someIssuer, user, joinEndpoint, append(all, after...)})
+}
+
+// statementsOf makes one statement of each kind, and the Session header twice.
+func statementsOf(id *session.Identity, user, when string) ([]statement, error) {
+	s, err := session.New(session.Config{Profile: profile.V1(), Identity: id, Issuer: someIssuer, UserID: user})
+	if err != nil {
+		return nil, err
+	}
+	var all []statement
+	for _, name := range []string{"a Session JWT", "the next Session JWT"} {
+		header, err := s.Header()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, statement{Name: name + " " + when, Kind: "session", JWT: header.Reveal(), SID: s.ID()})
+	}
+	assertion, err := s.Assertion(joinEndpoint, returnTo)
+	if err != nil {
+		return nil, err
+	}
+	return append(all, statement{Name: "a join assertion " + when, Kind: "join", JWT: assertion.Reveal(), SID: s.ID(), ReturnTo: returnTo}), nil
+}
