@@ -52,9 +52,11 @@ type Desk struct {
 
 type entry struct {
 	request  Request
-	deciding sync.Mutex    // held while a decision is being written, so that there is one
 	done     chan struct{} // closed when decision is set
 	decision Decision
+
+	deciding  sync.Mutex // held while a decision is being written, so that there is one
+	withdrawn bool       // nobody waits for it any more, so no answer counts; guarded by deciding
 }
 
 // NewDesk returns an empty desk. A missing Record is an error: a desk that keeps no record must not exist.
@@ -85,7 +87,8 @@ func (d *Desk) NewRequest(q Question) (Request, error) {
 
 // Ask opens r, waits for its outcome and returns it. It returns by itself when the question's deadline passes
 // (Expired), which is recorded like an answer. When ctx ends first the question is withdrawn from the desk without a
-// record and the error is ctx's: the question is still open for a later run.
+// record and the error is ctx's: the question is still open for a later run. An answer that was being written down at
+// that moment counts and is returned.
 func (d *Desk) Ask(ctx context.Context, r Request) (Decision, error) {
 	e := &entry{request: r, done: make(chan struct{})}
 	d.mu.Lock()
@@ -98,13 +101,10 @@ func (d *Desk) Ask(ctx context.Context, r Request) (Decision, error) {
 		left := r.Question.Deadline.Sub(d.cfg.Now())
 		if left <= 0 {
 			decision, err := d.decide(ctx, e, Decision{State: Expired})
-			if errors.Is(err, ErrAnswered) {
+			if err == nil || errors.Is(err, ErrAnswered) {
 				return decision, nil
 			}
-			if err != nil {
-				d.withdraw(e)
-			}
-			return decision, err
+			return d.withdraw(e, err)
 		}
 		timer := time.NewTimer(min(left, time.Second))
 		select {
@@ -113,13 +113,7 @@ func (d *Desk) Ask(ctx context.Context, r Request) (Decision, error) {
 			return e.decision, nil
 		case <-ctx.Done():
 			timer.Stop()
-			d.withdraw(e)
-			select {
-			case <-e.done: // the answer was there first
-				return e.decision, nil
-			default:
-				return Decision{}, ctx.Err()
-			}
+			return d.withdraw(e, ctx.Err())
 		case <-timer.C:
 		}
 	}
@@ -153,6 +147,9 @@ func (d *Desk) decide(ctx context.Context, e *entry, decision Decision) (Decisio
 		return e.decision, ErrAnswered
 	default:
 	}
+	if e.withdrawn {
+		return Decision{}, ErrUnknownRequest
+	}
 	decision.DecidedAt = d.cfg.Now()
 	late := !decision.DecidedAt.Before(e.request.Question.Deadline)
 	if late {
@@ -181,11 +178,22 @@ func (d *Desk) close(e *entry) {
 	d.notifyLocked()
 }
 
-func (d *Desk) withdraw(e *entry) {
+// withdraw takes a question off the desk for the reason why, unless it has its answer: an answer that is on record is
+// never lost, and one that comes later is not recorded.
+func (d *Desk) withdraw(e *entry, why error) (Decision, error) {
+	e.deciding.Lock()
+	defer e.deciding.Unlock()
+	select {
+	case <-e.done:
+		return e.decision, nil
+	default:
+	}
+	e.withdrawn = true
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.open = slices.DeleteFunc(d.open, func(o *entry) bool { return o == e })
 	d.notifyLocked()
+	return Decision{}, why
 }
 
 func (d *Desk) find(id RequestID) (*entry, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -400,4 +401,32 @@ func TestTheDeskForgetsTheOldestOutcomes(t *testing.T) {
 			t.Errorf("an answer to a forgotten question: %v", err)
 		}
 	})
+}
+
+// An answer that is being written down when the run ends counts: whoever asked learns of it, as the ledger does.
+func TestAnAnswerThatIsBeingWrittenWhenTheRunEndsIsNotLost(t *testing.T) {
+	d, written := newDesk(t)
+	r := newRequest(t, d, "v1")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	came := ask(t, ctx, d, r)
+	written.stop = func() {
+		cancel()
+		for range 10_000 { // gives the one who asked every chance to go away
+			if open, _ := d.Pending(); len(open) == 0 {
+				break
+			}
+			runtime.Gosched()
+		}
+	}
+	won, err := d.Decide(t.Context(), yes(r))
+	if err != nil || won.State != approval.Approved {
+		t.Errorf("Decide: %+v, %v", won, err)
+	}
+	if got := <-came; got.err != nil || got.decision != won {
+		t.Errorf("Ask: %+v, %v; the answer is on record", got.decision, got.err)
+	}
+	if list := written.all(); len(list) != 1 {
+		t.Errorf("on record: %+v", list)
+	}
 }
