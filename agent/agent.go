@@ -18,6 +18,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -153,8 +154,16 @@ func (a *Agent) Waiting() int {
 	return len(open)
 }
 
-// Outcomes returns the outcome of each operation of the run that was settled.
+// Outcomes returns the outcome of each operation of the run that was settled. An operation that was stopped after its
+// approval may have reached the Company has one too: unknown.
 func (a *Agent) Outcomes() []opsweb.Outcome { return a.ops.Outcomes() }
+
+// Waits reports whether a question of the run was still open when the run ended: it stays open in the ledger.
+func (a *Agent) Waits() bool { return slices.Contains(a.ops.Standing(), opsweb.Asking) }
+
+// Stop ends the run's operations where they stand, and asks the Company what became of each one whose approval may have
+// reached it, for some seconds at most. The outcomes are those of the run from then on. Close stops too.
+func (a *Agent) Stop(ctx context.Context) { a.ops.Conclude(ctx) }
 
 // Finish tells the watching terminals and the events how the run ended, in one word of the command line's and with the
 // error that ended it, if one did. It is the last event.
@@ -185,7 +194,7 @@ func (a *Agent) Close(ctx context.Context) error {
 	b := a.browser
 	a.mu.Unlock()
 
-	a.ops.Close()
+	a.ops.Conclude(ctx)
 	a.end(context.Canceled)
 	var err error
 	if b != nil {
@@ -223,6 +232,11 @@ func (a *Agent) happened(h opsweb.Happening) {
 			e.Round = h.Round
 			a.emit(e)
 		}
+	}
+	if s, ok := h.Body.(opsweb.Standing); ok {
+		e := failedEvent(h.Time, standingTrouble(h.Round, s))
+		e.Round = h.Round
+		a.emit(e)
 	}
 }
 

@@ -209,6 +209,8 @@ func describe(r *attach.Round, h opsweb.Happening) {
 		}
 	case opsweb.SettledAs:
 		r.Outcome = string(body.Outcome)
+	case opsweb.Standing:
+		r.Outcome = string(opsweb.Unknown)
 	}
 }
 
@@ -268,6 +270,8 @@ func stage(body any) (label, now string) {
 		if b.Outcome != opsweb.Declined {
 			return b.Why, ""
 		}
+	case opsweb.Standing:
+		return b.Why, ""
 	}
 	return "", ""
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/company"
@@ -93,19 +94,32 @@ func ledgerTrouble(err error) error {
 	return t
 }
 
-func runTrouble(ctx context.Context, err error) error {
+// next says what can be done after a run that ended with operations in these states.
+func next(standing []opsweb.State) string {
+	switch {
+	case slices.ContainsFunc(standing, opsweb.State.Spent):
+		return "an approval may have reached the Company: run papaver ledger list, and ask the Company before the action is made again"
+	case slices.Contains(standing, opsweb.Asking):
+		return "open questions stay open, and nothing was approved: run papaver ledger list"
+	case len(standing) > 0:
+		return "no approval was sent, so nothing is performed: run papaver ledger list"
+	default:
+		return "run papaver ledger list to see how each operation ended"
+	}
+}
+
+func runTrouble(ctx context.Context, err error, standing []opsweb.State) error {
 	err = cause(ctx, err)
-	t := &trouble.Error{What: "an operation could not go on", Err: err, Done: "all steps", Undone: "what the ledger does not show", Next: "run papaver ledger list"}
+	t := &trouble.Error{What: "an operation could not go on", Err: err, Done: "all steps", Undone: "what the ledger does not show", Next: next(standing)}
 	if errors.Is(err, browser.ErrGone) {
 		t.What = "Chromium ended while an operation was open"
 	}
 	if errors.Is(err, ledger.ErrBroken) {
 		t.What = "the ledger takes no more lines, so the operation was stopped"
-		t.Next = "check the disk, then run papaver ledger verify"
+		t.Next = "check the disk, then run papaver ledger verify; " + next(standing)
 	}
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		t.What = "the run was interrupted"
-		t.Next = "open questions stay open; run papaver ledger list"
 	}
 	return t
 }
@@ -121,6 +135,25 @@ func refusedTrouble(c *company.Company, s Step, unused opsweb.Refusal) error {
 	}
 	if unused != "" {
 		t.What = fmt.Sprintf("%s refused step %d (%s), and what it named could not be used: %s", c.Domain, s.Number+1, s.Act.Kind, unused)
+	}
+	return t
+}
+
+// standingTrouble is an operation that was stopped after its approval may have reached the Company.
+func standingTrouble(round string, s opsweb.Standing) *trouble.Error {
+	t := &trouble.Error{
+		What:   "the outcome of an operation is not known, the run ended before: " + s.Why,
+		Done:   "the approval was recorded, and the browser may have made the request again",
+		Undone: "it is not known whether the action was performed",
+		Next:   "run papaver ledger show " + round + ", and ask the Company before the action is made again",
+	}
+	switch s.State {
+	case opsweb.Sending:
+		t.Done = "the approval was sent"
+		t.Undone = "it is not known whether the Company has recorded it; the browser did not make the request again"
+	case opsweb.Recorded:
+		t.Done = "the Company has recorded the approval"
+		t.Undone = "the browser did not make the request again; until it ends, the approval can still be used"
 	}
 	return t
 }

@@ -173,7 +173,7 @@ func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
 	}
 	if err != nil {
 		a.progress.step(s.Number, attach.StepFailed)
-		return Result{Made: made}, stepTrouble(ctx, s, made != nil, err)
+		return Result{Made: made}, stepTrouble(ctx, s, made != nil, err, a.ops.Standing())
 	}
 	result := Result{Made: made, Outcomes: a.ops.Outcomes()[before:]}
 	if len(result.Outcomes) == 0 {
@@ -206,7 +206,7 @@ func (v *Visit) Settle(ctx context.Context) error {
 	defer cancel()
 	v.context.Quiet(ctx)
 	if err := v.agent.ops.Settle(ctx, true); err != nil {
-		return runTrouble(ctx, err)
+		return runTrouble(ctx, err, v.agent.ops.Standing())
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-func stepTrouble(ctx context.Context, s Step, begun bool, err error) error {
+func stepTrouble(ctx context.Context, s Step, begun bool, err error, standing []opsweb.State) error {
 	t := &trouble.Error{Err: cause(ctx, err)}
 	t.What = fmt.Sprintf("step %d (%s) was not finished", s.Number+1, s.Act.Kind)
 	t.Done = fmt.Sprintf("the %d steps before it", s.Number)
@@ -242,7 +242,9 @@ func stepTrouble(ctx context.Context, s Step, begun bool, err error) error {
 	}
 	if errors.Is(t.Err, browser.ErrGone) {
 		t.What = "Chromium ended while the task was running"
-		t.Next = "run papaver ledger list to see where each operation stands; nothing is performed without the browser's request"
+		t.Next = next(standing)
+	} else if len(standing) > 0 {
+		t.Next = next(standing)
 	}
 	return t
 }

@@ -49,6 +49,9 @@ type answer struct {
 var errLost = errors.New("connection reset by peer")
 
 func (e *endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err // as the real one does
+	}
 	p := e.read(r)
 	e.mu.Lock()
 	e.posts = append(e.posts, p)

@@ -60,14 +60,15 @@ type Operations struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
 
-	mu       sync.Mutex
-	ending   bool
-	sites    map[browser.ContextID]*site
-	rounds   []*round
-	again    map[*browser.Made]*round // who last had an act made again
-	due      map[*browser.Made]bool   // the acts whose first reference has come
-	refusals int
-	changed  chan struct{}
+	mu        sync.Mutex
+	ending    bool
+	concluded bool
+	sites     map[browser.ContextID]*site
+	rounds    []*round
+	again     map[*browser.Made]*round // who last had an act made again
+	due       map[*browser.Made]bool   // the acts whose first reference has come
+	refusals  int
+	changed   chan struct{}
 }
 
 // site is one browser context that is joined to one Session at one Company.
@@ -323,17 +324,42 @@ func (o *Operations) Open() int {
 	return o.openLocked()
 }
 
-// Outcomes returns the outcome of each operation that was settled, in the order they settled.
+// Outcomes returns the outcome of each operation that was settled, in the order they began. An operation that was
+// stopped after its approval may have reached the Company has one too: unknown.
 func (o *Operations) Outcomes() []Outcome {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var outcomes []Outcome
 	for _, r := range o.rounds {
-		if r.state == Settled {
-			outcomes = append(outcomes, r.outcome)
+		if outcome := r.outcomeLocked(); outcome != "" {
+			outcomes = append(outcomes, outcome)
 		}
 	}
 	return outcomes
+}
+
+// outcomeLocked is how the round ended; empty while it goes on, and when it was stopped before anything was sent.
+func (r *round) outcomeLocked() Outcome {
+	switch {
+	case r.state == Settled:
+		return r.outcome
+	case r.stopped != nil && r.state.Spent():
+		return Unknown
+	}
+	return ""
+}
+
+// Standing returns the states of the rounds that are not settled.
+func (o *Operations) Standing() []State {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var states []State
+	for _, r := range o.rounds {
+		if !r.state.final() {
+			states = append(states, r.state)
+		}
+	}
+	return states
 }
 
 // Close stops the rounds where they stand: each one's last line in the ledger says where that is. Open questions stay

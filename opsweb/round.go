@@ -127,3 +127,9 @@ func next(from State, on Event) (arrow, bool) {
 
 // final reports whether a round in this state needs nothing more.
 func (s State) final() bool { return s == Settled || s == Merged }
+
+// Spent reports whether the approval of a round in this state may have reached the Company, so that what becomes of the
+// operation is not ours alone to say any more.
+func (s State) Spent() bool {
+	return s == Sending || s == Recorded || s == Replaying || s == Looking
+}

@@ -148,6 +148,9 @@ func (r *round) replay(ctx context.Context) (move, error) {
 	r.takeSuccessor() // what came before the replay is no answer to it
 	r.replays++
 	_, err := r.site.page.Again(ctx, r.act(), r.held, func(how browser.How) error {
+		if ctx.Err() != nil {
+			return errStopped
+		}
 		if err := r.apply(ctx, move{on: evReplay, body: Replay{How: how}}); err != nil {
 			return err
 		}

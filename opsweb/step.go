@@ -95,6 +95,10 @@ func settlef(outcome Outcome, format string, args ...any) move {
 // where it stands.
 func (r *round) run(ctx context.Context) {
 	for !r.state.final() {
+		if ctx.Err() != nil {
+			r.stop(ctx, errStopped) // nothing that the last line permits is begun after the run's end
+			return
+		}
 		m, err := r.work(ctx)
 		if err == nil {
 			err = r.apply(ctx, m)

@@ -139,6 +139,7 @@ func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow) e
 	ui.start(ctx, a, cancel)
 	err = o.visit(ctx, a, f)
 
+	a.Stop(context.WithoutCancel(ctx)) // bounds itself; what it learns has a part in how the run ended
 	end := endingOf(a.Outcomes(), err)
 	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimeout) {
 		end = ending{exitInterrupted, "interrupted"}
@@ -150,7 +151,7 @@ func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow) e
 	if closeErr := a.Close(closing); closeErr != nil {
 		printError(e.stderr, fmt.Errorf("after the run: %w", closeErr))
 	}
-	return ui.result(end, err)
+	return ui.result(end, err, stands(a))
 }
 
 // errTimeout ends a run that took longer than --timeout.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -156,13 +157,25 @@ func (ui *runUI) close() {
 	_, _ = ui.e.stderr.Write([]byte(ui.later.String()))
 }
 
+// stands says what an interrupted run left behind.
+func stands(a *agent.Agent) string {
+	switch {
+	case slices.Contains(a.Outcomes(), opsweb.Unknown):
+		return "; what became of an approval is not known, papaver ledger list shows it"
+	case a.Waits():
+		return "; open questions stay open, papaver ledger list shows them"
+	default:
+		return ""
+	}
+}
+
 // result says the error, where it was not on the screen already, and returns the exit status.
-func (ui *runUI) result(end ending, err error) error {
+func (ui *runUI) result(end ending, err error, stands string) error {
 	if err != nil && end.status != exitInterrupted && !(ui.onScreen && isTerminalWriter(ui.e.stderr)) {
 		printError(ui.e.stderr, err)
 	}
 	if end.status == exitInterrupted {
-		fmt.Fprintln(ui.e.stderr, "papaver: interrupted; open questions stay open, papaver ledger list shows them")
+		fmt.Fprintln(ui.e.stderr, "papaver: interrupted"+stands)
 	}
 	if writeErr := ui.out.failed(); writeErr != nil && end.status == exitDone {
 		fmt.Fprintln(ui.e.stderr, "papaver: the events could not be written:", writeErr)
