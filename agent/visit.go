@@ -49,7 +49,7 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	}
 	v := &Visit{agent: a}
 	a.progress.doing("reading what " + where.Domain() + " publishes")
-	v.company, err = company.Discover(ctx, a.client, where, a.profile, a.documents())
+	v.company, err = company.Discover(ctx, a.client, where, company.Options{Profile: &a.profile, Cache: a.documents()})
 	why := ""
 	switch {
 	case errors.Is(err, company.ErrNothingPublished):

@@ -9,7 +9,6 @@ import (
 
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/strictjson"
-	"github.com/papaver-agent/papaver/profile"
 )
 
 func TestAnAnswerThatIsNoDocumentIsRefusedWithTheRule(t *testing.T) {
@@ -37,7 +36,7 @@ func TestAnAnswerThatIsNoDocumentIsRefusedWithTheRule(t *testing.T) {
 		"an inner one twice": {page{body: strings.Replace(goodPoppy, `"version": "3"`, `"version": "2", "version": "3"`, 1)}, company.ErrUnreadable, "JSON", strictjson.ErrDuplicateMember},
 		"two values":         {page{body: goodPoppy + goodPoppy}, company.ErrUnreadable, "JSON", strictjson.ErrTrailing},
 		"not UTF-8":          {page{body: strings.Replace(goodPoppy, "Shop", "Sh\xffp", 1)}, company.ErrUnreadable, "JSON", strictjson.ErrInvalidUTF8},
-		"too large":          {page{body: goodPoppy + strings.Repeat(" ", 256<<10)}, company.ErrUnreadable, "JSON", strictjson.ErrTooLarge},
+		"too large":          {page{body: goodPoppy + strings.Repeat(" ", 100<<10)}, company.ErrUnreadable, "JSON", strictjson.ErrTooLarge},
 		"too deep":           {page{body: `{"a":` + strings.Repeat("[", 16) + strings.Repeat("]", 16) + `}`}, company.ErrUnreadable, "JSON", strictjson.ErrTooDeep},
 		"a redirect to http": {page{status: 302, location: "http://example.com/poppy.json"}, company.ErrUnreadable, "redirects", nil},
 		"one to a file":      {page{status: 302, location: "file:///etc/passwd"}, company.ErrUnreadable, "redirects", nil},
@@ -65,7 +64,7 @@ func TestAnAnswerThatIsNoDocumentIsRefusedWithTheRule(t *testing.T) {
 func TestADocumentOfTheLargestSizeAndDepthIsRead(t *testing.T) {
 	t.Parallel()
 	deep := strings.Replace(goodPoppy, "{", `{"deep":`+strings.Repeat("[", 15)+strings.Repeat("]", 15)+",", 1)
-	full := deep + strings.Repeat(" ", 256<<10-len(deep))
+	full := deep + strings.Repeat(" ", 100<<10-len(deep))
 	if _, err := example(func(p map[string]page) { p[poppyURL] = page{body: full} }).discover(t); err != nil {
 		t.Error(err)
 	}
@@ -110,7 +109,7 @@ func TestAnEndedContextEndsDiscovery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = company.Discover(ctx, &http.Client{Transport: waits{}}, a, profile.V1(), nil)
+	_, err = company.Discover(ctx, &http.Client{Transport: waits{}}, a, company.Options{})
 	if !errors.Is(err, company.ErrUnreachable) || !errors.Is(err, context.Canceled) {
 		t.Errorf("err = %v", err)
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/company"
-	"github.com/papaver-agent/papaver/profile"
 )
 
 // origin is a web whose poppy.json has header fields, and which answers a conditional request with 304 when the ETag or
@@ -74,7 +73,7 @@ func (o *origin) find(t *testing.T, cache *company.Cache) (*company.Company, err
 		t.Fatal(err)
 	}
 	client := &http.Client{Transport: o, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return company.Discover(context.Background(), client, a, profile.V1(), cache)
+	return company.Discover(context.Background(), client, a, company.Options{Cache: cache})
 }
 
 func (o *origin) mustFind(t *testing.T, cache *company.Cache) *company.Company {
@@ -191,7 +190,7 @@ func TestA304ForAnotherVersionIsNotBelieved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := company.Discover(context.Background(), &http.Client{Transport: wrong304{o}}, a, profile.V1(), cache)
+	c, err := company.Discover(context.Background(), &http.Client{Transport: wrong304{o}}, a, company.Options{Cache: cache})
 	if err != nil || c.Name != "New Shop" || o.requests() != 3 || o.with[2].Get("If-None-Match") != "" {
 		t.Errorf("%+v, %v after %d requests", c, err, o.requests())
 	}

@@ -1,6 +1,9 @@
-// Package company reads what a Company publishes about itself and checks that it agrees: poppy.json and the
-// protected-resource document at the Company's domain, and the authorization server metadata at its issuer. The three
-// point at each other, and every value is compared character for character (PROTOCOL 1.0, section 3).
+// Package company reads what a Company publishes about itself and checks that it agrees: poppy.json at the Company's
+// domain, with 1.0 the protected resource document beside it, and the authorization server metadata at its issuer. They
+// point at each other, and values are compared character for character (PROTOCOL 1.0, section 3; draft 0.1, section 3).
+//
+// Which documents are read and which rules hold is said by the fields of a [profile.Profile], which is chosen by the
+// versions that poppy.json lists, or forced.
 package company
 
 import (
@@ -13,15 +16,20 @@ import (
 
 // Company is a Company whose documents agree. It is immutable.
 type Company struct {
-	Domain string // the company domain, as asked for and as published
+	Domain string // organization.domain: the company domain that its documents speak for
 	Name   string // what the Company calls itself; its own text, not sanitised; may be empty
-	Issuer string // the Company's identity; User IDs and Sessions are scoped by it
+	// Issuer is the Company's identity; User IDs and Sessions are scoped by it. It is empty where a draft's Company lists
+	// nothing that needs a Session.
+	Issuer string
 	// JoinEndpoint is web.browser_session_endpoint; empty when none is listed: the site is then browsed as an ordinary
 	// signed-out visitor.
 	JoinEndpoint string
 	// OperationsEndpoint is where references are sent; empty when the Company does not return operations of our version
-	// on its website.
+	// on its website, and in the drafts, which have no references.
 	OperationsEndpoint string
+	// OperationsByID is the URL below which the drafts' operations are, each at its id (Operations v1, section 2); else
+	// empty.
+	OperationsByID string
 	// OperationsListed reports whether the extension is listed in our version, with or without an endpoint.
 	OperationsListed bool
 	// Profile is the version of the protocol that is spoken with it.
@@ -34,6 +42,10 @@ type Company struct {
 	SignIn SignIn
 	// APIs are those listed, in their order. Entries of unknown types are left out.
 	APIs []API
+	// Conversations is where conversations with the Company are held, an https URL; empty when that is not listed.
+	Conversations string
+	// Feedback is where a draft 0.2 Company takes feedback, an https URL; empty when that is not listed.
+	Feedback string
 }
 
 // Server are the endpoints of the Company's authorization server, https URLs.
@@ -98,7 +110,7 @@ var (
 	ErrUnreadable = errors.New("cannot be read")
 	// ErrDisagree is the family of documents that do not agree with each other, or with the domain they are at.
 	ErrDisagree = errors.New("does not agree")
-	// ErrVersion is returned when the Company does not offer the protocol version we speak.
+	// ErrVersion is the family of versions that are none of ours, and of documents that mix versions.
 	ErrVersion = errors.New("the protocol version is not offered")
 )
 

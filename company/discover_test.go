@@ -84,7 +84,7 @@ func (w *web) discover(t testing.TB) (*company.Company, error) {
 		t.Fatal(err)
 	}
 	client := &http.Client{Transport: w, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return company.Discover(context.Background(), client, a, profile.V1(), nil)
+	return company.Discover(context.Background(), client, a, company.Options{})
 }
 
 // Clauses: C10-3.05, C10-3.07
@@ -167,7 +167,7 @@ func TestDocumentsThatAgreeAreACompany(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tc.want.Profile = profile.V1()
+			tc.want.Profile, tc.want.Resource = profile.V1(), "https://example.com"
 			if !reflect.DeepEqual(*got, tc.want) {
 				t.Errorf("got  %+v\nwant %+v", *got, tc.want)
 			}
@@ -194,7 +194,6 @@ func TestOnlyTheEntryOfOurVersionCounts(t *testing.T) {
 		"another version only":       {`[{"version": "2", "endpoint": "https://a.example/2"}]`, false, ""},
 		"another version, not https": {`[{"version": "1", "endpoint": "http://a.example/1"}]`, false, ""},
 		"a longer version":           {`[{"version": "3.0"}, {"version": "30"}, {"version": " 3"}]`, false, ""},
-		"a bare object":              {`{"version": "3", "endpoint": "https://a.example/3"}`, false, ""},
 		"a number":                   {`[{"version": 3, "endpoint": "https://a.example/3"}]`, false, ""},
 		"a number before ours":       {`[{"version": 3}, 7, null, "3", [], {"version": "3", "endpoint": "https://a.example/3"}]`, true, "https://a.example/3"},
 		"members in another case":    {`[{"Version": "3", "ENDPOINT": "https://a.example/3"}]`, false, ""},

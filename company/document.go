@@ -9,18 +9,20 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/papaver-agent/papaver/internal/strictjson"
 )
 
 const (
-	maxDocument  = 256 << 10 // bytes
+	maxDocument  = 100 << 10 // bytes
 	maxDepth     = 16        // nested objects and arrays of a document
 	maxRedirects = 3         // of one document, to https only
 )
 
-// poppyDocument is the part of poppy.json that we read; other members are ignored.
+// poppyDocument is the part of poppy.json that we read; other members are ignored. What a rule of its own judges stays
+// raw until then, so that one wrong member does not hide the others.
 type poppyDocument struct {
 	Versions     []string `json:"protocol_versions"`
 	Version      string   `json:"protocol_version"`
@@ -28,16 +30,26 @@ type poppyDocument struct {
 		Name   string `json:"name"`
 		Domain string `json:"domain"`
 	} `json:"organization"`
-	Auth struct {
-		Issuer string `json:"issuer"`
+	Auth *struct {
+		Issuer       string          `json:"issuer"`
+		Direct       json.RawMessage `json:"direct"`
+		Device       json.RawMessage `json:"device"`
+		Mediated     json.RawMessage `json:"mediated"`
+		CustomScopes json.RawMessage `json:"custom_scopes"`
 	} `json:"auth"`
 	Web struct {
 		JoinEndpoint *string `json:"browser_session_endpoint"`
 	} `json:"web"`
+	APIs  json.RawMessage `json:"apis"`
+	Agent struct {
+		Protocols json.RawMessage `json:"protocols"`
+	} `json:"agent"`
+	Feedback   json.RawMessage            `json:"feedback"`
 	Extensions map[string]json.RawMessage `json:"extensions"`
 }
 
-// versions are the protocol versions listed, in either of the two forms.
+// versions are the protocol versions listed: those of the list where there is one, else the one of the drafts' form.
+// PROTOCOL 1.0, section 18, row 21, a guess.
 func (p *poppyDocument) versions() []string {
 	if p.Versions == nil && p.Version != "" {
 		return []string{p.Version}
@@ -45,27 +57,16 @@ func (p *poppyDocument) versions() []string {
 	return p.Versions
 }
 
-// extensionEntry is an entry of an extension's list. The endpoint is read only when the version is ours: what it means
-// in another one is not ours to judge.
-type extensionEntry struct {
-	Version  string          `json:"version"`
-	Endpoint json.RawMessage `json:"endpoint"`
-}
-
-// entriesOf returns the entries of one version.
-func entriesOf(raw json.RawMessage, version string) []extensionEntry {
-	var list []json.RawMessage
-	if strictjson.Decode(raw, strictjson.Limits{}, &list) != nil {
-		return nil
+// listed says which versions are listed, and where.
+func (p *poppyDocument) listed() string {
+	switch versions := p.versions(); {
+	case p.Versions != nil:
+		return "protocol_versions lists " + quoted(strings.Join(versions, ", "))
+	case p.Version != "":
+		return "protocol_version is " + quoted(p.Version)
+	default:
+		return "neither protocol_versions nor protocol_version is there"
 	}
-	var entries []extensionEntry
-	for _, item := range list {
-		var entry extensionEntry
-		if strictjson.Decode(item, strictjson.Limits{}, &entry) == nil && entry.Version == version {
-			entries = append(entries, entry)
-		}
-	}
-	return entries
 }
 
 type resourceDocument struct {
@@ -73,9 +74,31 @@ type resourceDocument struct {
 	Servers  []string `json:"authorization_servers"`
 }
 
+// there reports whether a member was sent, and not as null.
+func there(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// readMember decodes the member at a path of its document; its error names both.
+func readMember(at string, raw json.RawMessage, into any) *DocumentError {
+	if err := strictjson.Decode(raw, strictjson.Limits{}, into); err != nil {
+		return &DocumentError{Family: ErrUnreadable, Rule: at + " is not what it should be", Cause: err,
+			Change: "let each member of " + at + " have its type, as the example in the specification"}
+	}
+	return nil
+}
+
+// isHTTPS reports whether s is a URL that we may call: absolute, https, without a user and a fragment.
 func isHTTPS(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && u.Fragment == ""
+}
+
+// wantHTTPS is the error of a member that is no such URL, else nil.
+func wantHTTPS(member, value string) *DocumentError {
+	if isHTTPS(value) {
+		return nil
+	}
+	return &DocumentError{Family: ErrUnreadable, Rule: fmt.Sprintf("%s is %s and not an https URL", member, quoted(value)),
+		Change: fmt.Sprintf("set %s to an absolute https URL without a user or a fragment, or leave out what it belongs to", member)}
 }
 
 // statusError is an HTTP status that is not 200.
@@ -104,10 +127,10 @@ func (d *discovery) readDocument(ctx context.Context, of document, into any) (fo
 		case err != nil:
 			return "", err
 		case location == "" && next != d.at[of]:
-			d.read[of] = true
+			d.read[of], d.from[of] = true, next
 			return "it can be read, redirected to " + quoted(next), nil
 		case location == "":
-			d.read[of] = true
+			d.read[of], d.from[of] = true, next
 			return "it can be read", nil
 		}
 		next = location

@@ -10,14 +10,14 @@ import (
 	"github.com/papaver-agent/papaver/profile"
 )
 
-func (w *web) examine(t testing.TB) *company.Report {
+func (w *web) examine(t testing.TB, o company.Options) *company.Report {
 	t.Helper()
 	a, err := company.ParseAddress("example.com")
 	if err != nil {
 		t.Fatal(err)
 	}
 	client := &http.Client{Transport: w, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return company.Examine(context.Background(), client, a, profile.V1(), nil)
+	return company.Examine(context.Background(), client, a, o)
 }
 
 // counts is how many rules have each verdict.
@@ -40,23 +40,32 @@ func TestEveryRuleThatCanBeJudgedIs(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		change                 func(map[string]page)
+		forced                 bool // the profile
 		ok, failed, notReached int
 	}{
-		"all agree": {nil, 15, 0, 0},
+		"all agree": {nil, false, 17, 0, 0},
+		"forced":    {nil, true, 17, 0, 0},
 		"one in each document": {all(replace(poppyURL, `"domain": "example.com"`, `"domain": "example.org"`),
 			replace(resourceURL, `"resource": "https://example.com"`, `"resource": "https://example.org"`),
-			replace(metadataURL, `["example.com"]`, `[]`)), 12, 3, 0},
-		"poppy.json is no JSON":         {func(p map[string]page) { p[poppyURL] = page{body: "<html>"} }, 8, 1, 6},
-		"the resource document is none": {func(p map[string]page) { p[resourceURL] = page{status: 500} }, 6, 1, 8},
-		"the metadata is none":          {func(p map[string]page) { delete(p, metadataURL) }, 11, 1, 3},
-		"two issuers":                   {replace(resourceURL, `["https://auth.example.com/"]`, `["https://a.example", "https://b.example"]`), 8, 1, 6},
-		"nothing published":             {func(p map[string]page) { delete(p, poppyURL) }, 0, 1, 14},
-		"nothing answers":               {func(p map[string]page) { p[poppyURL] = page{err: errors.New("no route")} }, 0, 1, 14},
+			replace(metadataURL, `["example.com"]`, `[]`)), false, 14, 3, 0},
+		"poppy.json is no JSON":         {func(p map[string]page) { p[poppyURL] = page{body: "<html>"} }, false, 0, 1, 1},
+		"it is none, and 1.0 is forced": {func(p map[string]page) { p[poppyURL] = page{body: "<html>"} }, true, 9, 1, 7},
+		"a version nobody knows":        {replace(poppyURL, `"1.0"`, `"9.9"`), false, 1, 1, 0},
+		"that, and 1.0 is forced":       {replace(poppyURL, `"1.0"`, `"9.9"`), true, 16, 1, 0},
+		"the resource document is none": {func(p map[string]page) { p[resourceURL] = page{status: 500} }, false, 7, 1, 9},
+		"the metadata is none":          {func(p map[string]page) { delete(p, metadataURL) }, false, 12, 1, 4},
+		"two issuers":                   {replace(resourceURL, `["https://auth.example.com/"]`, `["https://a.example", "https://b.example"]`), false, 9, 1, 7},
+		"nothing published":             {func(p map[string]page) { delete(p, poppyURL) }, false, 0, 1, 1},
+		"nothing answers":               {func(p map[string]page) { p[poppyURL] = page{err: errors.New("no route")} }, true, 0, 1, 16},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := example(tc.change)
-			r := w.examine(t)
+			var o company.Options
+			if v1 := profile.V1(); tc.forced {
+				o.Profile = &v1
+			}
+			r := w.examine(t, o)
 			ok, failed, notReached := counts(r)
 			if ok != tc.ok || failed != tc.failed || notReached != tc.notReached {
 				t.Errorf("%d ok, %d failed, %d not reached; want %d, %d, %d\n%+v", ok, failed, notReached, tc.ok, tc.failed, tc.notReached, r.Findings)
@@ -85,7 +94,7 @@ func TestTheFirstFailureOfAReportIsTheErrorOfDiscovery(t *testing.T) {
 	t.Parallel()
 	change := replace(metadataURL, `"issuer": "https://auth`, `"issuer": "https://Auth`)
 	_, err := example(change).discover(t)
-	if failure := example(change).examine(t).Failure(); err == nil || failure == nil || err.Error() != failure.Error() {
+	if failure := example(change).examine(t, company.Options{}).Failure(); err == nil || failure == nil || err.Error() != failure.Error() {
 		t.Errorf("discovery says %v, the report %v", err, failure)
 	}
 }

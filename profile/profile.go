@@ -3,7 +3,11 @@
 // its row) and listed by a test, so that the real text changes a value and not a design.
 package profile
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Audience says what a statement's `aud` names.
 type Audience string
@@ -48,13 +52,17 @@ type Domain string
 // The rules.
 const (
 	DomainExact     Domain = "exact"     // the domain asked for, character for character
-	DomainRequested Domain = "requested" // the domain asked for, a leading www. of it aside
+	DomainRequested Domain = "requested" // the domain asked for, a leading www. of either aside
 	DomainServing   Domain = "serving"   // the host that serves it after redirects, case aside
 )
 
 // Profile is one version of the protocol. Its values are read only.
+//
+// "Guess 24" is row 24 of PROTOCOL 1.0, section 18. "Guess of ours" is one that has no row there. What is said of a draft
+// is stated by the text of draft 0.1, or was seen on the wire for 0.2.
 type Profile struct {
-	// Version is looked for in poppy.json, and sent in Poppy-Version where the Session header is the credential.
+	// Version is looked for in poppy.json, and sent in Poppy-Version where the Session header is the credential. That
+	// its bytes are the header's whole value is guess 19.
 	Version string
 	// AnyMinor accepts every minor version of the same major one when the profile is forced (draft 0.1, section 3.1).
 	AnyMinor bool
@@ -68,13 +76,27 @@ type Profile struct {
 	DomainRule Domain
 	// DomainsMember is the authorization server metadata member that lists the Company's domains. Guess 23.
 	DomainsMember string
-	// Extensions is how extensions are listed.
+	// ExtensionShape is how extensions are listed.
 	ExtensionShape Shape
 	// ExtensionsInMetadata says that the agent's own extensions are listed in its client metadata document; else each
-	// request and the join declare them. Guess 10.
+	// request and the join declare them.
 	ExtensionsInMetadata bool
 	// OperationsVersion is the version of the operations extension that belongs to it.
 	OperationsVersion string
+	// References says that the website answers with a reference to an operation (Operations v3, section 4); else an
+	// operation is read and confirmed by its id below the extension's endpoint (Operations v1, section 2).
+	References bool
+	// TokenEndpoints says that the metadata must list token_endpoint and revocation_endpoint (draft 0.1, section 3.2);
+	// else they are needed as far as a sign-in type needs them. Guess 42.
+	TokenEndpoints bool
+	// SignInFromMetadata says that the metadata's endpoints and scopes_supported tell the sign-in types where poppy.json
+	// lists none. Guess 42.
+	SignInFromMetadata bool
+	// ProofAlgorithm is one that dpop_signing_alg_values_supported lists where it is there; empty where nothing is said
+	// of that. Draft 0.2, section 3.2.
+	ProofAlgorithm string
+	// Feedback says that poppy.json may list an endpoint for the agent's feedback (draft 0.2, section 8).
+	Feedback bool
 
 	// Start says how a Session begins.
 	Start Start
@@ -87,12 +109,18 @@ type Profile struct {
 	SessionAudience Audience
 	// SessionLife is its exp - iat. Guess 1.
 	SessionLife time.Duration
-	// ClientAssertionAudience is what the aud of a client assertion (RFC 7523) names. Guess 25 of ours.
+	// ClientAssertionAudience is what the aud of a client assertion (RFC 7523) names. Guess of ours.
 	ClientAssertionAudience Audience
-	// ClientAssertionLife is its exp - iat.
+	// ClientAssertionLife is its exp - iat. Guess of ours.
 	ClientAssertionLife time.Duration
-	// TokenResource says that every token request names the Company's resource (RFC 8707). Guess 26 of ours.
+	// TokenResource says that every token request names the Company's resource (RFC 8707). Guess of ours.
 	TokenResource bool
+	// TokenSession says that token requests and their answers name the Session, in session_id and signed_in. Guess
+	// of ours.
+	TokenSession bool
+	// TokenHash is the claim of what names a Session that binds it to the access token beside it, by the token's SHA-256;
+	// empty where the token itself is bound to a key. Guess 4.
+	TokenHash string
 	// Delegated says that a delegated key signs what names a Session; else a key of jwks_uri does.
 	Delegated bool
 	// DelegationTyp is the JOSE typ of a delegation. Guess 7.
@@ -130,6 +158,8 @@ func V1() Profile {
 		DomainsMember:           "poppy_domains",
 		ExtensionShape:          ShapeList,
 		OperationsVersion:       "3",
+		References:              true,
+		SignInFromMetadata:      true,
 		Start:                   StartNamed,
 		Credential:              CredentialHeader,
 		SessionTyp:              "poppy-session+jwt",
@@ -138,6 +168,7 @@ func V1() Profile {
 		ClientAssertionAudience: AudienceIssuer,
 		ClientAssertionLife:     time.Minute,
 		TokenResource:           true,
+		TokenHash:               "ath",
 		Delegated:               true,
 		DelegationTyp:           "poppy-delegation+jwt",
 		DelegationLife:          time.Hour,
@@ -158,6 +189,8 @@ func V02() Profile {
 	p.Version = "0.2"
 	p.AnyMinor = false
 	p.DomainRule = DomainServing
+	p.ProofAlgorithm = "ES256"
+	p.Feedback = true
 	p.SessionAudience = AudienceIssuer
 	p.ClientAssertionAudience = AudienceIssuer
 	return p
@@ -173,6 +206,7 @@ func V01() Profile {
 		ExtensionShape:          ShapeObject,
 		ExtensionsInMetadata:    true,
 		OperationsVersion:       "1",
+		TokenEndpoints:          true,
 		Start:                   StartToken,
 		Credential:              CredentialDPoP,
 		SessionTyp:              "JWT",
@@ -180,6 +214,7 @@ func V01() Profile {
 		SessionLife:             time.Minute,
 		ClientAssertionAudience: AudienceEndpoint,
 		ClientAssertionLife:     time.Minute,
+		TokenSession:            true,
 		UserIDPrefix:            "usr_",
 		AssertionTyp:            "poppy-browser+jwt",
 		AssertionSession:        "session_id",
@@ -204,3 +239,15 @@ func Of(version string) (Profile, bool) {
 // Extensions is the value of Poppy-Extensions, and of the join's field: a List of one String with a parameter v
 // (Operations v3, section 2).
 func (p Profile) Extensions() string { return `"operations";v="` + p.OperationsVersion + `"` }
+
+// Speaks reports whether a document of that version can be read by the profile's rules when the profile is forced: its
+// own version or, with AnyMinor, another minor version of the same major one.
+func (p Profile) Speaks(version string) bool {
+	if version == p.Version {
+		return true
+	}
+	major, _, _ := strings.Cut(p.Version, ".")
+	minor, ok := strings.CutPrefix(version, major+".")
+	_, err := strconv.ParseUint(minor, 10, 16)
+	return p.AnyMinor && ok && err == nil && (minor == "0" || minor[0] != '0')
+}

@@ -10,7 +10,6 @@ import (
 	"github.com/papaver-agent/papaver/internal/home"
 	"github.com/papaver-agent/papaver/internal/plaintext"
 	"github.com/papaver-agent/papaver/internal/reach"
-	"github.com/papaver-agent/papaver/profile"
 )
 
 // documentTimeout bounds one request for a document, its answer included.
@@ -63,7 +62,7 @@ func runDiscover(ctx context.Context, e env, args []string) error {
 			return err
 		}
 	}
-	report := company.Examine(ctx, way.Client(documentTimeout), where, profile.V1(), cache.Anew())
+	report := company.Examine(ctx, way.Client(documentTimeout), where, company.Options{Cache: cache.Anew()})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
