@@ -36,6 +36,7 @@ var house = []room{
 	{"browser/chromedpdriver", "fills the driver interface"},
 	{"browser", "the driver interface knows no driver, and nothing of operations but the header's place"},
 	{"operation", "decodes what an endpoint answers; asks nobody"},
+	{"published", "compares what is really published of the identity with what the home has"},
 	{"session", "identity, delegation and tokens for a Company that was discovered"},
 	{"company", "discovery comes before everything that is done at a Company"},
 	{"profile", "one version of the protocol as values; reads nothing"},
