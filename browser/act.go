@@ -80,7 +80,7 @@ func (c *Context) Do(ctx context.Context, act Act) (*Made, error) {
 		return nil, c.browser.gone(err)
 	}
 	if begun && err == nil {
-		c.settle(ctx, quietLimit)
+		err = c.settle(ctx, quietLimit)
 	}
 	return m, c.browser.gone(err)
 }
@@ -89,16 +89,27 @@ func (c *Context) Do(ctx context.Context, act Act) (*Made, error) {
 func (c *Context) Quiet(ctx context.Context) {
 	c.acting.Lock()
 	defer c.acting.Unlock()
-	c.settle(ctx, quietLimit)
+	_ = c.settle(ctx, quietLimit) // the next act says that Chromium is gone
 }
 
-// settle lets the page's own reaction to an act begin, then waits for it to end.
-func (c *Context) settle(ctx context.Context, limit time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, limit) // a page whose script runs for ever answers no call
+// settle lets the page's own reaction to an act begin, then waits for it to end, at most limit long. Its one error is
+// ErrGone.
+func (c *Context) settle(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := c.browser.within(ctx, limit, ErrNoAnswer) // a page whose script runs for ever answers no call
 	defer cancel()
 	// A call answers after the page handled the input before it, so that what the handler began is counted.
 	_ = c.tab.tab.Call(ctx, `() => true`, new(bool)) // a page that is going away cannot answer, and that is activity too
-	c.tab.quiet(ctx, limit)
+	return c.quiet(ctx, limit)
+}
+
+// quiet waits until no request of the tab is under way, at most limit long. Its one error is ErrGone.
+func (c *Context) quiet(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := c.browser.within(ctx, limit, ErrNoAnswer)
+	defer cancel()
+	if !c.tab.quiet(ctx, limit) && errors.Is(context.Cause(ctx), ErrGone) {
+		return ErrGone
+	}
+	return nil
 }
 
 func (c *Context) do(ctx context.Context, m *Made) (begun bool, err error) {
@@ -106,7 +117,7 @@ func (c *Context) do(ctx context.Context, m *Made) (begun bool, err error) {
 	if timeout <= 0 {
 		timeout = defaultTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := c.browser.within(ctx, timeout, context.DeadlineExceeded)
 	defer cancel()
 	m.document = c.tab.tab.Document()
 	switch m.Act.Kind {

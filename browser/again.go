@@ -36,7 +36,10 @@ func (c *Context) Again(ctx context.Context, m *Made, h Held, permit func(How) e
 	c.acting.Lock()
 	defer c.acting.Unlock()
 	if n, _ := c.tab.tab.Activity(); n > 0 {
-		c.tab.quiet(ctx, quietLimit) // the page may be making the request again by itself just now
+		// The page may be making the request again by itself just now.
+		if err := c.quiet(ctx, quietLimit); err != nil {
+			return "", err
+		}
 	}
 	how, do, err := c.wayToRepeat(ctx, m, h)
 	if err != nil {
@@ -45,11 +48,13 @@ func (c *Context) Again(ctx context.Context, m *Made, h Held, permit func(How) e
 	if err := permit(how); err != nil {
 		return how, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, replayLimit)
+	ctx, cancel := c.browser.within(ctx, replayLimit, context.DeadlineExceeded)
 	defer cancel()
 	c.begin(&Made{Act: m.Act, Page: m.Page, Control: m.Control, Form: m.Form, Again: m})
 	err = do(ctx)
-	c.settle(ctx, replayLimit)
+	if gone := c.settle(ctx, replayLimit); err == nil {
+		err = gone
+	}
 	return how, c.browser.gone(err)
 }
 
@@ -71,7 +76,7 @@ func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held) (How, func(c
 	}
 	control, err := c.findContinue(ctx)
 	if err != nil {
-		return "", nil, fmt.Errorf("%w: its page does not answer: %w", ErrCannotRepeat, err)
+		return "", nil, cannotRepeat(err)
 	}
 	if control.Count == 1 && (refused || m.continues == 0) {
 		return ByContinue, func(ctx context.Context) error { return tab.Click(ctx, control.X, control.Y, 1) }, nil
@@ -82,11 +87,11 @@ func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held) (How, func(c
 	if m.Act.Kind != Click {
 		return "", nil, fmt.Errorf("%w: a %s is no control that could be pressed again", ErrCannotRepeat, m.Act.Kind)
 	}
-	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
+	ctx, cancel := c.browser.within(ctx, defaultTimeout, context.DeadlineExceeded)
 	defer cancel()
 	again, err := c.look(ctx, m.Act.Selectors, "click")
 	if err != nil {
-		return "", nil, fmt.Errorf("%w: %w", ErrCannotRepeat, err)
+		return "", nil, cannotRepeat(err)
 	}
 	if c.tab.repeated(h.paused) {
 		// The page did it while the control was looked for, as when it is disabled until then.
@@ -96,6 +101,15 @@ func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held) (How, func(c
 		return "", nil, fmt.Errorf("%w: another control stands where it was", ErrCannotRepeat)
 	}
 	return ByRepeat, func(ctx context.Context) error { return tab.Click(ctx, again.X, again.Y, 1) }, nil
+}
+
+// cannotRepeat says that err is why the act cannot be made again, unless it is that Chromium is gone: another process
+// may find a way yet.
+func cannotRepeat(err error) error {
+	if errors.Is(err, ErrGone) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrCannotRepeat, err)
 }
 
 // hasRepeated reports whether the last act was m, made again: what came since is then not the page's own doing.
@@ -114,6 +128,6 @@ type continueControl struct {
 
 func (c *Context) findContinue(ctx context.Context) (continueControl, error) {
 	var control continueControl
-	err := c.tab.tab.Call(ctx, continueFunction, &control)
+	err := c.ask(ctx, continueFunction, &control)
 	return control, err
 }

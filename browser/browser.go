@@ -63,6 +63,10 @@ type Browser struct {
 	life context.Context
 	end  context.CancelFunc
 
+	// alive ends with the Chromium, its cause is ErrGone. A held response may still be recorded then, so life goes on.
+	alive    context.Context
+	watching sync.WaitGroup
+
 	holding sync.WaitGroup
 
 	mu       sync.Mutex
@@ -101,6 +105,15 @@ func Start(ctx context.Context, cfg Config) (*Browser, error) {
 		b.end()
 		return nil, errors.Join(fmt.Errorf("chromium %s did not start: %w", bin, err), removeProfile(profile))
 	}
+	var died context.CancelCauseFunc
+	b.alive, died = context.WithCancelCause(b.life)
+	b.watching.Go(func() {
+		select {
+		case <-b.engine.Gone():
+		case <-b.life.Done():
+		}
+		died(ErrGone)
+	})
 	return b, nil
 }
 
@@ -130,6 +143,7 @@ func (b *Browser) Close(ctx context.Context) error {
 	defer cancel()
 	err := b.engine.Close(ctx)
 	b.end()
+	b.watching.Wait()
 	released := make(chan struct{})
 	go func() {
 		b.holding.Wait()
@@ -143,10 +157,22 @@ func (b *Browser) Close(ctx context.Context) error {
 	return errors.Join(err, removeProfile(b.profile))
 }
 
+// within bounds a use of the Chromium by the Chromium's own life and by limit, whose end says what.
+func (b *Browser) within(ctx context.Context, limit time.Duration, what error) (context.Context, context.CancelFunc) {
+	ctx, cancelTime := context.WithTimeoutCause(ctx, limit, what)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(b.alive, func() { cancel(ErrGone) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		cancelTime()
+	}
+}
+
 // gone adds ErrGone to an error that came because Chromium ended.
 func (b *Browser) gone(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, ErrGone) {
+		return err
 	}
 	select {
 	case <-b.engine.Gone():

@@ -132,7 +132,7 @@ func (c *Context) SubmitForm(ctx context.Context, action string, fields []Field)
 }
 
 func (c *Context) submit(ctx context.Context, action string, fields []Field) (Landing, error) {
-	ctx, cancel := context.WithTimeout(ctx, submitTimeout)
+	ctx, cancel := c.browser.within(ctx, submitTimeout, context.DeadlineExceeded)
 	defer cancel()
 	if c.tab.used() {
 		if err := c.freshTab(ctx); err != nil {
@@ -162,8 +162,7 @@ func (c *Context) submit(ctx context.Context, action string, fields []Field) (La
 	case l.Last == 0:
 		return l, errors.New("no page came after the form: the connection failed")
 	}
-	c.tab.quiet(ctx, quietLimit)
-	return l, nil
+	return l, c.quiet(ctx, quietLimit)
 }
 
 // formDocument is the whole document of a form. It names no character set, sends no referrer and loads nothing.

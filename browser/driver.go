@@ -59,7 +59,7 @@ type Engine interface {
 	// Release lets a paused response go on to the page, unchanged. Fail breaks it off.
 	Release(ctx context.Context, id PausedID) error
 	Fail(ctx context.Context, id PausedID) error
-	// Gone is closed when the Chromium has ended, whatever the reason.
+	// Gone is closed when the Chromium has ended, whatever the reason, and before a call fails because of that.
 	Gone() <-chan struct{}
 	// Close ends the Chromium: politely, then not. It returns when the process is dead.
 	Close(ctx context.Context) error

@@ -38,6 +38,7 @@ type letGo struct {
 type fakeEngine struct {
 	paused func(Paused)
 	gone   chan struct{}
+	dead   sync.Once
 	// afterLetGo is called after each one, on the goroutine that let it go.
 	afterLetGo func(letGo)
 	onClose    func()
@@ -101,9 +102,12 @@ func (e *fakeEngine) Close(context.Context) error {
 	if e.onClose != nil {
 		e.onClose()
 	}
-	close(e.gone)
+	e.die()
 	return nil
 }
+
+// die ends the fake Chromium, as a kill would.
+func (e *fakeEngine) die() { e.dead.Do(func() { close(e.gone) }) }
 
 // of are the calls that let go of a response.
 func (e *fakeEngine) of(id PausedID) []letGo {
@@ -122,6 +126,10 @@ type fakeTab struct {
 	onClose  func()
 
 	setDocumentErr, callErr error
+	// finds has every element be there.
+	finds bool
+	// hangs are the functions that the page never answers; nil for none.
+	hangs func(function string) bool
 
 	mu       sync.Mutex
 	document string
@@ -150,7 +158,14 @@ func (t *fakeTab) SetDocument(_ context.Context, html string) error {
 	return t.setDocumentErr
 }
 
-func (t *fakeTab) Call(_ context.Context, function string, _ any, _ ...any) error {
+func (t *fakeTab) Call(ctx context.Context, function string, result any, _ ...any) error {
+	if s, ok := result.(*seen); ok && t.finds {
+		s.Found = true
+	}
+	if t.hangs != nil && t.hangs(function) {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	if function == `() => { document.forms[0].submit(); return true }` && t.onSubmit != nil {
 		t.onSubmit()
 	}

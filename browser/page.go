@@ -18,6 +18,12 @@ var findFunction string
 //go:embed change.js
 var changeFunction string
 
+// answerTimeout is how long a page has to answer a question about itself.
+const answerTimeout = 10 * time.Second
+
+// ErrNoAnswer is returned when a page does not answer in time.
+var ErrNoAnswer = errors.New("the page does not answer: a script of it may run for ever")
+
 // seen is what find.js answers.
 type seen struct {
 	Found   bool              `json:"found"`
@@ -73,13 +79,14 @@ func (c *Context) look(ctx context.Context, selectors [][]string, purpose string
 		// Another error is a document that went away under the call: look again in the next one.
 		select {
 		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), ErrGone) {
+				return seen{}, ErrGone
+			}
 			why := s.Why
 			if why == "" {
 				why = "the page did not answer"
 			}
 			return seen{}, fmt.Errorf("%w: %v: %s: %w", ErrNotFound, selectors, why, ctx.Err())
-		case <-c.browser.Gone():
-			return seen{}, ErrGone
 		case <-ticker.C:
 		}
 	}
@@ -123,20 +130,32 @@ func checkNavigation(s string) error {
 	return nil
 }
 
-// Location is the URL of the page in the tab.
+// Location is the URL of the page in the tab. ErrNoAnswer when the page is busy with a script of its own.
 func (c *Context) Location(ctx context.Context) (string, error) {
 	c.acting.Lock()
 	defer c.acting.Unlock()
 	var location string
-	err := c.tab.tab.Call(ctx, `() => location.href`, &location)
-	return location, c.browser.gone(err)
+	err := c.ask(ctx, `() => location.href`, &location)
+	return location, err
 }
 
-// Text is the visible text of the page in the tab. It is page content, not sanitised.
+// Text is the visible text of the page in the tab. It is page content, not sanitised. ErrNoAnswer when the page is busy
+// with a script of its own.
 func (c *Context) Text(ctx context.Context) (string, error) {
 	c.acting.Lock()
 	defer c.acting.Unlock()
 	var text string
-	err := c.tab.tab.Call(ctx, `() => document.body ? document.body.innerText : ''`, &text)
-	return text, c.browser.gone(err)
+	err := c.ask(ctx, `() => document.body ? document.body.innerText : ''`, &text)
+	return text, err
+}
+
+// ask calls a function of ours in the page, which answers within answerTimeout or not at all.
+func (c *Context) ask(ctx context.Context, function string, result any) error {
+	ctx, cancel := c.browser.within(ctx, answerTimeout, ErrNoAnswer)
+	defer cancel()
+	err := c.tab.tab.Call(ctx, function, result)
+	if err != nil && errors.Is(context.Cause(ctx), ErrNoAnswer) {
+		err = fmt.Errorf("%w: %w", ErrNoAnswer, err)
+	}
+	return c.browser.gone(err)
 }

@@ -60,7 +60,7 @@ func (d Driver) Start(ctx context.Context, p browser.Process, paused func(browse
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	allocated, _ := chromedp.NewExecAllocator(life, options...)
 	root, _ := chromedp.NewContext(allocated, chromedp.WithLogf(quiet), chromedp.WithErrorf(quiet), chromedp.WithDebugf(func(string, ...any) {}))
-	e := &engine{root: root, end: end, gone: make(chan struct{})}
+	e := &engine{root: root, end: end}
 
 	started := make(chan error, 1)
 	go func() { started <- chromedp.Do(root) }()
@@ -96,7 +96,6 @@ type engine struct {
 	browser *chromedp.Browser
 	version string
 
-	gone     chan struct{}
 	watching sync.WaitGroup
 }
 
@@ -120,17 +119,10 @@ func (e *engine) hold(ctx context.Context, guard []string, paused func(browser.P
 				if p, ok := decodePaused(raw); ok {
 					paused(p)
 				}
-			case <-e.gone:
+			case <-e.browser.LostConnection:
 				return
 			}
 		}
-	})
-	e.watching.Go(func() {
-		select {
-		case <-e.browser.LostConnection:
-		case <-e.root.Done():
-		}
-		close(e.gone)
 	})
 	patterns := []*fetch.RequestPattern{{URLPattern: "*", RequestStage: fetch.RequestStageResponse}}
 	for _, p := range guard {
@@ -178,7 +170,8 @@ func decodePaused(raw []byte) (browser.Paused, bool) {
 
 func (e *engine) Version() string { return e.version }
 
-func (e *engine) Gone() <-chan struct{} { return e.gone }
+// Gone is chromedp's own channel, which it closes before the first call fails for that reason.
+func (e *engine) Gone() <-chan struct{} { return e.browser.LostConnection }
 
 func (e *engine) NewContext(ctx context.Context) (browser.ContextID, error) {
 	dispose := true
