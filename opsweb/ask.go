@@ -160,7 +160,7 @@ func (r *round) ask(ctx context.Context) (move, error) {
 		r.decision = d
 		return move{on: evApproved, written: true, body: Note{Why: "approved by the " + string(d.Approver)}}, nil
 	case approval.Denied:
-		return settle(Refused, ""), nil
+		return move{on: evDenied, written: true, body: Note{Why: "not approved by the " + string(d.Approver)}}, nil
 	case approval.Expired:
 		return settle(Expired, "nobody answered before "+r.op.ExpiresAtSent), nil
 	default:

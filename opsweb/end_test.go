@@ -143,3 +143,27 @@ func TestALineThatCouldNotBeWrittenAfterTheApprovalLeftIsAnUnknownOutcome(t *tes
 		}
 	})
 }
+
+// A no that is on record stands when the process dies before the round is settled: nobody is asked again.
+//
+// Clauses: OPS3-5.03, RD-6.05
+func TestANoStandsWhenTheRoundCouldNotBeSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.disk.failAt, w.disk.dead = 5, true // the line that settles it
+		w.company.script, w.chrome.script = []answer{terms("v1")}, []page{refused("r1")}
+		stop := w.answers(no)
+		w.press(w.tab)
+		if w.settle() == nil {
+			t.Error("the run did not learn of it")
+		}
+		stop()
+		if got, want := w.trace(), asked+"refusal"; got != want {
+			t.Errorf("what happened: %s, want %s", got, want)
+		}
+		past := History(w.disk.records())[0]
+		if past.State != Denied || strings.Contains(past.Restart(), "ask") {
+			t.Errorf("the ledger says %s: %s", past.State, past.Restart())
+		}
+	})
+}

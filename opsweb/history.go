@@ -57,10 +57,10 @@ func (p *Past) take(rec ledger.Record) {
 		if json.Unmarshal(rec.Data, &o) == nil {
 			p.Company, p.Summary, p.OpID = o.Company, o.Summary, o.ID
 		}
-	case "answer":
+	case lineYes:
 		var a Answer
 		if json.Unmarshal(rec.Data, &a) != nil || !a.Approved {
-			return // a no is settled by the line after it
+			return
 		}
 	case "settled":
 		var s SettledAs

@@ -11,6 +11,7 @@ const (
 	Fetched   State = "fetched"   // the terms of one revision are here
 	Asking    State = "asking"    // a question is open
 	Answered  State = "answered"  // the User approved these terms
+	Denied    State = "denied"    // the User did not approve these terms; nothing of them is sent
 	Sending   State = "sending"   // the approval may have reached the Company
 	Recorded  State = "recorded"  // the Company has recorded the approval; nothing is performed
 	Replaying State = "replaying" // the browser may have made the request again: the right to perform is spent
@@ -30,6 +31,7 @@ const (
 	evSame          Event = "same-operation"
 	evQuestion      Event = "question-opened"
 	evApproved      Event = "approved"
+	evDenied        Event = "not-approved"
 	evSend          Event = "approval-leaves"
 	evSendAgain     Event = "approval-leaves-again"
 	evRecorded      Event = "approval-recorded"
@@ -55,6 +57,12 @@ const (
 	Unknown   Outcome = "unknown"
 )
 
+// The kinds of the lines of an answer. They are two, so that the ledger's rows tell them apart.
+const (
+	lineYes = "answer"
+	lineNo  = "refusal"
+)
+
 // arrow is one row of the round's table. line is the kind of the ledger line that is on disk before the round is in
 // its new state, and so before anything that the new state permits.
 type arrow struct {
@@ -78,11 +86,14 @@ var arrows = [...]arrow{
 	{Fetched, evQuestion, Asking, "question"},
 	{Fetched, evSettle, Settled, "settled"},
 
-	{Asking, evApproved, Answered, "answer"}, // the desk has written it
+	{Asking, evApproved, Answered, lineYes}, // the desk has written it
+	{Asking, evDenied, Denied, lineNo},      // the desk has written it
 	{Asking, evSettle, Settled, "settled"},
 
 	{Answered, evSend, Sending, "sending"},
 	{Answered, evSettle, Settled, "settled"},
+
+	{Denied, evSettle, Settled, "settled"},
 
 	{Sending, evSendAgain, Sending, "sending-again"}, // the same approval, never a second one
 	{Sending, evRecorded, Recorded, "recorded"},
@@ -107,6 +118,7 @@ var restarts = map[State]string{
 	Fetched:   "ask",
 	Asking:    "ask again",
 	Answered:  "ask again: the answer was not being sent yet",
+	Denied:    "settle it as refused: a no stands",
 	Sending:   "send the same approval again",
 	Recorded:  "look up; to make the request again the flow is needed, and the User's word",
 	Replaying: "look up; the right to perform is spent",

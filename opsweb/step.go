@@ -123,6 +123,8 @@ func (r *round) work(ctx context.Context) (move, error) {
 		return r.ask(ctx)
 	case Answered:
 		return r.prepare()
+	case Denied:
+		return settle(Refused, ""), nil
 	case Sending:
 		return r.send(ctx)
 	case Recorded, Replaying:
@@ -196,7 +198,11 @@ func (o *Operations) recordDecision(ctx context.Context, req approval.Request, d
 		Request: req.ID, Approver: d.Approver, Approved: d.State == approval.Approved, State: d.State,
 		Shown: d.Shown, InputType: d.InputType, DecidedAt: d.DecidedAt,
 	}
-	if _, err := o.cfg.Ledger.Append(ctx, ledger.Entry{Kind: "answer", Round: req.Question.Round, Data: body}); err != nil {
+	kind := lineNo
+	if body.Approved {
+		kind = lineYes
+	}
+	if _, err := o.cfg.Ledger.Append(ctx, ledger.Entry{Kind: kind, Round: req.Question.Round, Data: body}); err != nil {
 		return err
 	}
 	o.notify(req.Question.Round, body)
