@@ -118,7 +118,7 @@ func (a *Agent) newSession(ctx context.Context, c *company.Company) (*session.Se
 		return nil, err
 	}
 	return session.New(session.Config{
-		Profile: a.profile, Identity: identity, Issuer: c.Issuer, UserID: user, Now: a.cfg.Now, Rand: a.cfg.Rand,
+		Profile: a.profile, Identity: identity, Issuer: c.Issuer, UserID: user, Company: c, Now: a.cfg.Now, Rand: a.cfg.Rand,
 	})
 }
 

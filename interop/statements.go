@@ -4,19 +4,22 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"net/http"
 	"path/filepath"
 	"time"
 
+	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/profile"
 	"github.com/papaver-agent/papaver/session"
 )
 
 // The parties of the statements that jose verifies.
 const (
-	ourClientID  = "https://agent.example/agent.json"
-	someIssuer   = "https://auth.company.example/"
-	joinEndpoint = "https://company.example/poppy/browser-session"
-	returnTo     = "https://company.example/account?tab=orders"
+	ourClientID    = "https://agent.example/agent.json"
+	someIssuer     = "https://auth.company.example/"
+	someOperations = "https://company.example/poppy/operations"
+	joinEndpoint   = "https://company.example/poppy/browser-session"
+	returnTo       = "https://company.example/account?tab=orders"
 )
 
 // statement is one of ours, with what its verifier must know.
@@ -44,14 +47,14 @@ func joseChecks(ctx context.Context, w *world, t *tally) error {
 	if err != nil {
 		return err
 	}
-	all, err := statementsOf(id, user, "before the rotation")
+	all, err := statementsOf(ctx, id, user, "before the rotation")
 	if err != nil {
 		return err
 	}
 	if id, err = session.Rotate(dir, 0, time.Now(), rand.Reader); err != nil {
 		return err
 	}
-	after, err := statementsOf(id, user, "after the rotation")
+	after, err := statementsOf(ctx, id, user, "after the rotation")
 	if err != nil {
 		return err
 	}
@@ -71,20 +74,24 @@ func joseChecks(ctx context.Context, w *world, t *tally) error {
 }
 
 // statementsOf makes one statement of each kind, and the Session header twice.
-func statementsOf(id *session.Identity, user, when string) ([]statement, error) {
-	s, err := session.New(session.Config{Profile: profile.V1(), Identity: id, Issuer: someIssuer, UserID: user})
+func statementsOf(ctx context.Context, id *session.Identity, user, when string) ([]statement, error) {
+	c := &company.Company{Profile: profile.V1(), Issuer: someIssuer, OperationsEndpoint: someOperations, OperationsListed: true}
+	s, err := session.New(session.Config{Identity: id, Company: c, UserID: user})
 	if err != nil {
 		return nil, err
 	}
 	var all []statement
 	for _, name := range []string{"a Session JWT", "the next Session JWT"} {
-		header, err := s.Header()
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, someOperations, nil)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, statement{Name: name + " " + when, Kind: "session", JWT: header.Reveal(), SID: s.ID()})
+		if err := s.Authorize(ctx, req); err != nil {
+			return nil, err
+		}
+		all = append(all, statement{Name: name + " " + when, Kind: "session", JWT: req.Header.Get("Poppy-Session"), SID: s.ID()})
 	}
-	assertion, err := s.Assertion(joinEndpoint, returnTo)
+	assertion, _, err := s.Assertion(ctx, joinEndpoint, returnTo)
 	if err != nil {
 		return nil, err
 	}

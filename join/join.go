@@ -45,12 +45,15 @@ func Join(ctx context.Context, form Form, c *company.Company, s *session.Session
 }
 
 func try(ctx context.Context, form Form, c *company.Company, s *session.Session, p profile.Profile) (string, error) {
-	assertion, err := s.Assertion(c.JoinEndpoint, "https://"+c.Domain+"/")
+	assertion, token, err := s.Assertion(ctx, c.JoinEndpoint, "https://"+c.Domain+"/")
 	if err != nil {
 		return "", fmt.Errorf("the browser assertion: %w", err)
 	}
 	fields := []browser.Field{{Name: p.JoinAssertionField, Value: assertion}}
-	if c.OperationsListed {
+	if !token.Empty() {
+		fields = append(fields, browser.Field{Name: p.JoinTokenField, Value: token})
+	}
+	if c.OperationsListed && p.JoinExtensionsField != "" {
 		// The browser's later requests declare what its join declared (Operations v3, section 2).
 		fields = append(fields, browser.Field{Name: p.JoinExtensionsField, Value: secret.New(p.Extensions())})
 	}

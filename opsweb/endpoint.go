@@ -61,13 +61,9 @@ func (r Reference) post(ctx context.Context, approval *operation.Approval) (repl
 	// A transport may send a request again by itself when its connection broke; ours are numbered and written down, so
 	// it must not.
 	req.GetBody = nil
-	header, err := s.session.Header()
-	if err != nil {
-		return reply{}, fmt.Errorf("the Session header: %w", err)
+	if err := s.session.Authorize(ctx, req); err != nil {
+		return reply{}, fmt.Errorf("the Session's credentials: %w", err)
 	}
-	req.Header.Set("Poppy-Session", header.Reveal())
-	req.Header.Set("Poppy-Version", s.profile.Version)
-	req.Header.Set("Poppy-Extensions", s.profile.Extensions())
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	if approval != nil {

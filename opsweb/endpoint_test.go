@@ -120,7 +120,7 @@ func TestARedirectOfTheEndpointIsNeverFollowed(t *testing.T) {
 		}
 		c := (&world{}).site()
 		c.OperationsEndpoint = server.URL
-		s := &site{company: c, session: newSession(t), client: o.cfg.Client, now: o.cfg.Now}
+		s := &site{company: c, session: newSession(t, c), client: o.cfg.Client, now: o.cfg.Now}
 		rep, err := Reference{text: "r1", site: s}.post(t.Context(), nil)
 		if err != nil || rep.Status != status || asked.Load() != 1 || trapped.Load() != 0 {
 			t.Errorf("%d: answer %d, %v; asked %d times, the trap %d times", status, rep.Status, err, asked.Load(), trapped.Load())

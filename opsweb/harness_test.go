@@ -87,7 +87,7 @@ func newWorld(t *testing.T) *world {
 	w.browser, err = browser.Start(t.Context(), browser.Config{Driver: w.chrome, Bin: "/bin/true", NoSandbox: true, Watch: Header, OnHeld: w.ops.Held, Now: w.now})
 	w.must(err)
 	t.Cleanup(w.close)
-	w.session = newSession(t)
+	w.session = newSession(t, w.site())
 	w.tab = w.join(w.session, w.site())
 	return w
 }
@@ -130,13 +130,13 @@ func (j *joined) Do(ctx context.Context, act browser.Act) (*browser.Made, error)
 	return j.Context.Do(ctx, act)
 }
 
-func newSession(t *testing.T) *session.Session {
+func newSession(t *testing.T, c *company.Company) *session.Session {
 	t.Helper()
 	id, err := session.Init(t.TempDir(), session.Options{ClientID: "https://agent.test/agent.json", Name: "Test"}, time.Now(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := session.New(session.Config{Profile: profile.V1(), Identity: id, Issuer: "https://id.shop.test", UserID: "usr_1"})
+	s, err := session.New(session.Config{Profile: profile.V1(), Identity: id, Company: c, UserID: "usr_1"})
 	if err != nil {
 		t.Fatal(err)
 	}

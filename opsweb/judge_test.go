@@ -129,10 +129,10 @@ func TestARefusedSightingIsWrittenDownAndLeadsToNothing(t *testing.T) {
 		"an invented Session": {page: with(func(p *page) { p.fields = []string{`sid="ses_x", ref="r1"`} }), why: OtherSid},
 		"a slash in ref":      {page: with(func(p *page) { p.fields = []string{`sid="%SID", ref="../r1"`} }), why: BadRef},
 		"a Session of ours, of another context": {page: good, why: OtherSid,
-			where: func(w *world) *joined { return w.join(newSession(w.t), w.site()) }},
+			where: func(w *world) *joined { return w.join(newSession(w.t, w.site()), w.site()) }},
 		"a context that is joined to none": {page: good, why: NotJoined,
 			where: func(w *world) *joined {
-				tab := w.join(newSession(w.t), w.site())
+				tab := w.join(newSession(w.t, w.site()), w.site())
 				w.ops.mu.Lock()
 				delete(w.ops.sites, tab.ID())
 				w.ops.mu.Unlock()

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/papaver-agent/papaver/internal/secret"
+	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/profile"
 	"github.com/papaver-agent/papaver/session"
 )
@@ -26,6 +28,8 @@ var v1 = profile.V1()
 const (
 	issuer   = "https://auth.example.com/tenants/7/"
 	endpoint = "https://login.example.com/join?x=1"
+
+	operations = "https://example.com/operations"
 )
 
 // clock is a time that a test moves.
@@ -40,20 +44,35 @@ func (c *clock) advance(d time.Duration) { c.mu.Lock(); defer c.mu.Unlock(); c.n
 
 func newSession(t testing.TB, id *session.Identity, now func() time.Time) *session.Session {
 	t.Helper()
-	s, err := session.New(session.Config{Profile: v1, Identity: id, Issuer: issuer, UserID: "usr_Q7c1vK", Now: now})
+	s, err := session.New(session.Config{Identity: id, Company: shop(), UserID: "usr_Q7c1vK", Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
+// shop is a Company of protocol 1.0.
+func shop() *company.Company {
+	return &company.Company{Profile: v1, Domain: "example.com", Issuer: issuer, OperationsEndpoint: operations, OperationsListed: true}
+}
+
+// header is the Session header of one request.
 func header(t testing.TB, s *session.Session) string {
 	t.Helper()
-	h, err := s.Header()
+	h, err := headerOf(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h.Reveal()
+	return h
+}
+
+func headerOf(s *session.Session) (string, error) {
+	req, err := http.NewRequest(http.MethodPost, operations, nil)
+	if err != nil {
+		return "", err
+	}
+	err = s.Authorize(context.Background(), req)
+	return req.Header.Get("Poppy-Session"), err
 }
 
 // Clauses: C10-4.01, C10-4.02, C10-4.07, C10-5.01, C10-5.02, C10-5.04, C10-5.05, C10-5.06, C10-5.07
@@ -115,7 +134,10 @@ func TestAnAssertionIsForItsEndpointAloneAndForAMinute(t *testing.T) {
 	t.Parallel()
 	id, _ := newIdentity(t)
 	s := newSession(t, id, (&clock{now: noon}).Now)
-	assertion, err := s.Assertion(endpoint, "https://example.com/")
+	assertion, beside, err := s.Assertion(t.Context(), endpoint, "https://example.com/")
+	if !beside.Empty() {
+		t.Error("a signed-out Session has an access token")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,18 +166,18 @@ func TestEveryStatementIsSignedAnew(t *testing.T) {
 	for range 8 {
 		wait.Go(func() {
 			for range 10 {
-				h, err := s.Header()
+				h, err := headerOf(s)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				a, err := s.Assertion(endpoint, "https://example.com/")
+				a, _, err := s.Assertion(t.Context(), endpoint, "https://example.com/")
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				for _, text := range []secret.Text{h, a} {
-					parsed, err := parseJWT(text.Reveal())
+				for _, text := range []string{h, a.Reveal()} {
+					parsed, err := parseJWT(text)
 					if err != nil {
 						t.Error(err)
 						return
@@ -165,7 +187,7 @@ func TestEveryStatementIsSignedAnew(t *testing.T) {
 						t.Errorf("jti %q has %d random bytes", jti, len(random))
 					}
 					mu.Lock()
-					jtis[jti], tokens[text.Reveal()] = true, true
+					jtis[jti], tokens[text] = true, true
 					mu.Unlock()
 				}
 			}
@@ -273,7 +295,7 @@ func TestNothingASessionIsMadeOfPrintsASecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent, err := s.Header()
+	sent, _, err := s.Assertion(t.Context(), endpoint, "https://example.com/")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +313,7 @@ func TestNothingASessionIsMadeOfPrintsASecret(t *testing.T) {
 	secrets = append(secrets, fmt.Sprintf("%x", raw), fmt.Sprintf("%X", raw), fmt.Sprint(raw), integer(raw))
 
 	for name, value := range map[string]any{
-		"Session": s, "Identity": id, "*Identity": *id, "Config": cfg, "*Config": &cfg, "Header": sent, "Keys": id.Keys(),
+		"Session": s, "Identity": id, "*Identity": *id, "Config": cfg, "*Config": &cfg, "Assertion": sent, "Keys": id.Keys(),
 		"in a struct": struct {
 			A any
 			b any
