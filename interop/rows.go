@@ -14,4 +14,5 @@ var rows = []row{
 	{"the kit against itself, draft 0.1", python01, kitAgainstItself(python01, 91)},
 	{"the kit against itself, draft 0.2", python02, kitAgainstItself(python02, 99)},
 	{"jose reads our statements", node, joseChecks},
+	{"structured-headers reads our fields", node, fieldChecks},
 }

@@ -15,6 +15,11 @@ export async function check(name, work) {
   }
 }
 
+// skip says that the library cannot decide a check, and why.
+export function skip(name, why) {
+  console.log(JSON.stringify({ check: name, skip: why }));
+}
+
 // refused is for what must not pass: a check that lets it through is broken itself.
 export async function refused(name, work) {
   await check(name, async () => {
