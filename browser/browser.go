@@ -50,7 +50,10 @@ type Config struct {
 	// waits for a person or for a request of ours. It must stop when ctx ends, at most 5 s after the response came;
 	// the response is then released all the same. It is called concurrently.
 	OnHeld func(ctx context.Context, h Held)
-	Now    func() time.Time
+	// OnLimited, when set, is called for each response of a browser context of ours that says that requests come too
+	// often (draft 0.1, section 4.3), before the page sees it, under the rules of OnHeld.
+	OnLimited func(Limited)
+	Now       func() time.Time
 }
 
 // Browser is a running Chromium of ours. Safe for concurrent use.

@@ -82,29 +82,37 @@ func (b *Browser) handle(p Paused) {
 		defer cancel()
 		_ = b.engine.Release(ctx, p.ID)
 	}()
+	if b.cfg.OnLimited != nil && limits(p) {
+		b.hold(func(ctx context.Context) { b.limited(ctx, p) })
+	}
 	if fields := p.values(b.cfg.Watch); len(fields) > 0 {
-		b.hold(p, fields)
+		b.hold(func(ctx context.Context) { b.sighted(ctx, p, fields) })
 	}
 }
 
-// hold gives a response that carries the watched header to OnHeld, and returns when that is done or its time is up.
-func (b *Browser) hold(p Paused, fields []string) {
+// hold has a response looked at, and returns when that is done or its time is up.
+func (b *Browser) hold(look func(context.Context)) {
 	ctx, cancel := context.WithTimeout(b.life, holdTimeout)
 	defer cancel()
 	done := make(chan struct{})
 	b.holding.Go(func() {
 		defer close(done)
-		held := Held{paused: p, fields: fields}
-		held.context, held.known = b.contextOf(ctx, p.Frame)
-		if held.known {
-			held.act = b.actOf(held.context)
-		}
-		b.cfg.OnHeld(ctx, held)
+		look(ctx)
 	})
 	select {
 	case <-done:
 	case <-ctx.Done():
 	}
+}
+
+// sighted gives a response that carries the watched header to OnHeld.
+func (b *Browser) sighted(ctx context.Context, p Paused, fields []string) {
+	held := Held{paused: p, fields: fields}
+	held.context, held.known = b.contextOf(ctx, p.Frame)
+	if held.known {
+		held.act = b.actOf(held.context)
+	}
+	b.cfg.OnHeld(ctx, held)
 }
 
 // observe tells the tab whose main frame asked, and returns it; nil when it was another frame or a worker.
