@@ -146,11 +146,31 @@ func checkKeys(_ context.Context, p patient) (string, error) {
 	if err != nil {
 		return "", sick{err.Error(), "put a good copy of the identity back"}
 	}
-	newest := id.Keys()[len(id.Keys())-1]
-	if age := p.env.now().Sub(newest.Created); age > oldKey || age < -time.Hour {
-		return "", sick{fmt.Sprintf("the key was made %s", newest.Created.Format(time.DateOnly)), "check the clock, and make a new key"}
+	now := p.env.now()
+	for _, k := range id.KeyStatuses(now) {
+		if k.Created.After(now.Add(time.Hour)) {
+			return "", sick{fmt.Sprintf("key %s was made %s, which is not yet", k.Thumbprint, k.Created.Format(time.DateOnly)), "set the clock"}
+		}
+		// Where a next key waits, the rotation is under way already.
+		if k.State == session.Current && k.Retired == nil && now.Sub(k.Created) > oldKey {
+			return "", sick{fmt.Sprintf("the key that signs was made %s, more than a year ago", k.Created.Format(time.DateOnly)), "papaver identity rotate, and publish jwks.json"}
+		}
 	}
-	return fmt.Sprintf("%s, key %s", id.ClientID(), newest.Thumbprint), nil
+	return describeKeys(id, now), nil
+}
+
+// describeKeys says which key signs, and which will.
+func describeKeys(id *session.Identity, now time.Time) string {
+	said := id.ClientID()
+	for _, k := range id.KeyStatuses(now) {
+		switch k.State {
+		case session.Current:
+			said += fmt.Sprintf(", key %s (%d days old)", k.Thumbprint, int(now.Sub(k.Created).Hours()/24))
+		case session.Next:
+			said += fmt.Sprintf(", followed by %s at %s", k.Thumbprint, moment(k.Activates))
+		}
+	}
+	return said
 }
 
 func checkLedger(_ context.Context, p patient) (string, error) {

@@ -57,7 +57,7 @@ func commands() []command {
 		{"tui", "tui", "show the home's running tasks and the questions that wait", runTUI},
 		{"discover", "discover COMPANY", "read and check what a Company publishes, rule by rule", runDiscover},
 		{"ledger", "ledger list|show ID|verify|export", "what happened, and proof that the record is intact", runLedger},
-		{"identity", "identity init --client-id URL --name NAME | identity show", "the agent's keys and what is published of them", runIdentity},
+		{"identity", "identity init --client-id URL --name NAME | show | check | rotate | revoke-key KID", "the agent's keys, what to publish of them, and what is really published", runIdentity},
 		{"site", "site [--agent-dir DIR]", "the bundled Company alone, for trying agents against", runSite},
 		{"doctor", "doctor", "check Chromium, capture, clock, keys, ledger, disk and terminal", runDoctor},
 	}
