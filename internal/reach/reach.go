@@ -19,7 +19,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -36,10 +35,18 @@ const (
 // --connect-to rule names.
 var ErrPrivateAddress = errors.New("not a public address")
 
-// Config is what the two flags say.
+// ErrNoAddress is returned by a dial to a host that has no address.
+var ErrNoAddress = errors.New("the name has no address")
+
+// Config is what the two flags say, and how the network is reached.
 type Config struct {
 	ConnectTo []string // HOST:PORT:ADDR:PORT, as curl spells it
 	CACerts   []string // PEM files
+
+	// Lookup resolves a name that no rule names; nil is the system's resolver.
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	// Dial connects to an address and port; nil is the system's network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Reach holds the parsed rules. It is immutable and safe for concurrent use.
@@ -47,11 +54,22 @@ type Reach struct {
 	rules map[string]string // "host:port" -> "addr:port"
 	order []Rule
 	named *x509.CertPool // the system's authorities and the extra ones; nil when there are no extra ones
+
+	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	dialTo func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // New parses cfg. Its errors name the flag and what is wrong with its value.
 func New(cfg Config) (*Reach, error) {
-	r := &Reach{rules: make(map[string]string)}
+	r := &Reach{rules: make(map[string]string), lookup: cfg.Lookup, dialTo: cfg.Dial}
+	if r.lookup == nil {
+		r.lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
+	if r.dialTo == nil {
+		r.dialTo = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	}
 	for _, s := range cfg.ConnectTo {
 		rule, err := ParseRule(s)
 		if err != nil {
@@ -176,24 +194,62 @@ func (r *Reach) tlsConfig(host string, protocols ...string) *tls.Config {
 	return cfg
 }
 
-// dial connects to where the rules say, or to a public address of the host. The address is checked when it is
-// connected to, after name resolution, so a name cannot change its answer in between.
+// dial connects to where the rules say, or to a public address of the host. A name is resolved once, and what was
+// checked is what is connected to: it cannot change its answer in between. One address that is not public refuses all
+// of them, since a name that points both ways is a way in.
 func (r *Reach) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := &net.Dialer{Timeout: dialTimeout}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
 	if to, ok := r.rules[strings.ToLower(address)]; ok {
-		return dialer.DialContext(ctx, network, to)
+		return r.dialTo(ctx, network, to)
 	}
-	dialer.Control = func(_, resolved string, _ syscall.RawConn) error {
-		ap, err := netip.ParseAddrPort(resolved)
-		if err != nil {
-			return err
-		}
-		if !Public(ap.Addr()) {
-			return fmt.Errorf("%s is at %s: %w; name it with --connect-to if that is meant", address, ap.Addr(), ErrPrivateAddress)
-		}
-		return nil
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
 	}
-	return dialer.DialContext(ctx, network, address)
+	addresses, err := r.addresses(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range addresses {
+		conn, failure := r.dialOne(ctx, network, a, port, len(addresses)-i)
+		if failure == nil {
+			return conn, nil
+		}
+		if err == nil { // the first is the one that the resolver prefers
+			err = failure
+		}
+	}
+	return nil, err
+}
+
+// addresses are those of a host, all of them public.
+func (r *Reach) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
+	found := []netip.Addr(nil)
+	if literal, err := netip.ParseAddr(host); err == nil {
+		found = append(found, literal)
+	} else if found, err = r.lookup(ctx, host); err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s: %w", host, ErrNoAddress)
+	}
+	for _, a := range found {
+		if !Public(a) {
+			return nil, fmt.Errorf("%s is at %s: %w; name it with --connect-to if that is meant", host, a, ErrPrivateAddress)
+		}
+	}
+	return found, nil
+}
+
+// dialOne connects to one of left addresses, and leaves the others their share of the time.
+func (r *Reach) dialOne(ctx context.Context, network string, a netip.Addr, port string, left int) (net.Conn, error) {
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/time.Duration(left))
+		defer cancel()
+	}
+	return r.dialTo(ctx, network, net.JoinHostPort(a.Unmap().String(), port))
 }
 
 // notPublic are ranges beside those that [netip.Addr] has words for: of no public host, or addresses that lead on to

@@ -1,0 +1,77 @@
+package reach_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/papaver-agent/papaver/internal/reach"
+)
+
+// network resolves names as told, one answer after the other, and connects to nothing: it notes what was tried.
+type network struct {
+	answers [][]string
+	lookups int
+	dialed  []string
+}
+
+var errDown = errors.New("network is unreachable")
+
+func (n *network) lookup(context.Context, string) ([]netip.Addr, error) {
+	answer := n.answers[min(n.lookups, len(n.answers)-1)]
+	n.lookups++
+	var list []netip.Addr
+	for _, a := range answer {
+		list = append(list, netip.MustParseAddr(a))
+	}
+	return list, nil
+}
+
+func (n *network) dial(_ context.Context, _, address string) (net.Conn, error) {
+	n.dialed = append(n.dialed, address)
+	return nil, errDown
+}
+
+func (n *network) get(t *testing.T, url string) error {
+	t.Helper()
+	_, _, err := get(t, newReach(t, reach.Config{Lookup: n.lookup, Dial: n.dial}), url)
+	return err
+}
+
+func TestAnAddressIsCheckedAndConnectedToWithoutAskingForItAgain(t *testing.T) {
+	t.Parallel()
+	n := &network{answers: [][]string{{"93.184.216.34"}, {"127.0.0.1"}}}
+	if err := n.get(t, "https://shop.test/"); !errors.Is(err, errDown) {
+		t.Errorf("err = %v", err)
+	}
+	if n.lookups != 1 || !slices.Equal(n.dialed, []string{"93.184.216.34:443"}) {
+		t.Errorf("%d look-ups, connected to %q", n.lookups, n.dialed)
+	}
+}
+
+func TestAHostWithOneAddressThatIsNotPublicIsNotConnectedToAtAll(t *testing.T) {
+	t.Parallel()
+	for _, private := range []string{"192.168.1.1", "::1", "::ffff:10.0.0.7", "169.254.169.254", "fe80::1%eth0"} {
+		n := &network{answers: [][]string{{"93.184.216.34", private}}}
+		if err := n.get(t, "https://shop.test/"); !errors.Is(err, reach.ErrPrivateAddress) || len(n.dialed) > 0 {
+			t.Errorf("%s: %v, connected to %q", private, err, n.dialed)
+		}
+	}
+}
+
+func TestEachAddressOfAHostIsTriedAndTheFirstErrorTold(t *testing.T) {
+	t.Parallel()
+	n := &network{answers: [][]string{{"2606:2800:21f:cb07:6820:80da:af6b:8b2c", "::ffff:93.184.216.34"}}}
+	if err := n.get(t, "https://shop.test:8443/"); !errors.Is(err, errDown) {
+		t.Errorf("err = %v", err)
+	}
+	if want := []string{"[2606:2800:21f:cb07:6820:80da:af6b:8b2c]:8443", "93.184.216.34:8443"}; !slices.Equal(n.dialed, want) {
+		t.Errorf("connected to %q", n.dialed)
+	}
+	if err := (&network{answers: [][]string{nil}}).get(t, "https://shop.test/"); !errors.Is(err, reach.ErrNoAddress) {
+		t.Errorf("no address: %v", err)
+	}
+}
