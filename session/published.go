@@ -17,15 +17,23 @@ type Published struct {
 	Keys  json.RawMessage `json:"jwks"`
 }
 
+// authMethod is how the agent authenticates at token endpoints (RFC 7523; draft 0.1, section 4.1).
+const authMethod = "private_key_jwt"
+
+// KeySetURL is the jwks_uri, where the key set is published: beside the client metadata document.
+func (id *Identity) KeySetURL() string {
+	u, err := url.Parse(id.clientID)
+	if err != nil {
+		return "" // it was checked when the identity was made
+	}
+	return u.ResolveReference(&url.URL{Path: jwksFile}).String()
+}
+
 // PublicDir is the folder the two documents are kept in.
 func (id *Identity) PublicDir() string { return filepath.Join(id.dir, publicFolder) }
 
 // Published returns the two documents. No private key is in them.
 func (id *Identity) Published() (Published, error) {
-	u, err := url.Parse(id.clientID)
-	if err != nil {
-		return Published{}, fmt.Errorf("client id: %w", err)
-	}
 	// The member extensions (draft 0.1, section 4.1) lists what the agent supports of the drafts' extensions. That is
 	// nothing: they go with Operations v1, which we don't speak. Protocol 1.0 declares extensions with each request.
 	agent, err := json.MarshalIndent(struct {
@@ -35,7 +43,7 @@ func (id *Identity) Published() (Published, error) {
 		Redirects  []string `json:"redirect_uris"`
 		JWKS       string   `json:"jwks_uri"`
 		AuthMethod string   `json:"token_endpoint_auth_method"`
-	}{id.clientID, id.name, id.logo, []string{id.redirect}, u.ResolveReference(&url.URL{Path: jwksFile}).String(), "private_key_jwt"}, "", "  ")
+	}{id.clientID, id.name, id.logo, []string{id.redirect}, id.KeySetURL(), authMethod}, "", "  ")
 	if err != nil {
 		return Published{}, err
 	}
