@@ -103,7 +103,7 @@ func Start(ctx context.Context, cfg Config) (*Browser, error) {
 
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	b.engine, err = cfg.Driver.Start(ctx, Process{Bin: bin, ProfileDir: profile, Flags: flags(cfg), Env: environment(profile), Guard: guarded}, b.onPaused)
+	b.engine, err = cfg.Driver.Start(ctx, Process{Bin: bin, ProfileDir: profile, Flags: flags(cfg), Env: environment(profile), Guard: guarded()}, b.onPaused)
 	if err != nil {
 		b.end()
 		return nil, errors.Join(fmt.Errorf("chromium %s did not start: %w", bin, err), removeProfile(profile))

@@ -9,12 +9,15 @@ import (
 	"github.com/papaver-agent/papaver/internal/reach"
 )
 
-// guarded are the URLs that could be at an address of this machine or its network: literal addresses and localhost.
-// Chromium writes an address in its one canonical form, whatever the page wrote. The patterns match more than that,
-// and letLeave looks closely.
-var guarded = []string{
-	"*://0.*", "*://10.*", "*://100.*", "*://127.*", "*://169.254.*", "*://172.*", "*://192.168.*", "*://[*",
-	"*://localhost*", "*://*.localhost*",
+// guarded are the URLs that could be at an address of this machine or its network: literal addresses and localhost,
+// with and without a name and password before them. Chromium writes an address in its one canonical form, which begins
+// with a digit or a bracket, whatever the page wrote. The patterns match more than that, and letLeave looks closely.
+func guarded() []string {
+	var patterns []string
+	for _, host := range []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "[", "localhost", "*.localhost"} {
+		patterns = append(patterns, "*://"+host+"*", "*://*@"+host+"*")
+	}
+	return patterns
 }
 
 // letLeave lets a guarded request leave, or breaks it off when it goes to an address that no page of ours may reach. A
@@ -34,11 +37,11 @@ func (b *Browser) mayReach(address string) bool {
 	if err != nil {
 		return false
 	}
-	host := u.Hostname()
+	host := strings.TrimSuffix(u.Hostname(), ".")
 	ip, err := netip.ParseAddr(host)
 	local := err == nil && !reach.Public(ip)
 	if err != nil {
-		name := strings.TrimSuffix(host, ".")
+		name := strings.ToLower(host)
 		local = name == "localhost" || strings.HasSuffix(name, ".localhost")
 	}
 	return !local || (b.cfg.Private != nil && b.cfg.Private(host))
