@@ -1,0 +1,319 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/internal/secret"
+	"github.com/papaver-agent/papaver/session"
+)
+
+type ctx = context.Context
+
+func secretOf(text string) secret.Text { return secret.New(text) }
+
+// Clauses: S01-4.04, S01-4.1.07, S01-4.2.05, S01-4.2.06, S01-4.2.07, S01-4.2.08, S01-4.2.09, S01-4.2.23, S01-4.3.01, S01-4.3.03, S01-4.3.04, S01-4.3.05, S01-4.3.06, S01-4.3.21
+func TestADraftsSessionStartsWithItsFirstUseAndSignsEveryRequest(t *testing.T) {
+	t.Parallel()
+	eachDraft(t, func(t *testing.T, f *fake) {
+		s := f.session("")
+		if s.ID() != "" || len(f.seen) != 0 {
+			t.Fatalf("before its first use it is %q and made %d requests", s.ID(), len(f.seen))
+		}
+		id := f.must(s, ordersAPI+"?page=2&q=%2F#top")
+		f.must(s, "https://api.example.com/orders%2Ford_1")
+		if id == "" || s.ID() != id || s.SignedIn() || len(s.Scope()) != 0 {
+			t.Errorf("Session %q at the Company, %q here, signed in %t with %q", id, s.ID(), s.SignedIn(), s.Scope())
+		}
+		tokens := f.requests("/oauth/token")
+		if len(tokens) != 1 || tokens[0].form.Has("session_id") || tokens[0].form.Has("resource") {
+			t.Errorf("%d token requests, the first with %v", len(tokens), tokens[0].form)
+		}
+		for _, key := range f.keys {
+			if jwk := tokens[0].proof.header["jwk"].(map[string]any); jwk["x"] == key["x"] {
+				t.Error("the DPoP key is a published one")
+			}
+		}
+	})
+}
+
+// Clauses: S01-4.2.18, S01-4.3.23
+func TestASignedOutSessionIsRenewedBeforeItsTokenEnds(t *testing.T) {
+	t.Parallel()
+	for name, d := range drafts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := &clock{now: noon}
+			f := newFake(t, d, c.Now)
+			s := f.session("")
+			id := f.must(s, ordersAPI)
+			c.advance(59*time.Minute - time.Second)
+			f.must(s, ordersAPI)
+			if n := len(f.requests("/oauth/token")); n != 1 {
+				t.Errorf("%d token requests after 59 of 60 minutes", n)
+			}
+			c.advance(2 * time.Second)
+			if again := f.must(s, ordersAPI); again != id {
+				t.Errorf("Session %q became %q", id, again)
+			}
+			tokens, calls := f.requests("/oauth/token"), f.requests("/orders")
+			if len(tokens) != 2 || tokens[1].form.Get("session_id") != id || tokens[0].form.Get("assertion") == tokens[1].form.Get("assertion") {
+				t.Fatalf("%d token requests", len(tokens))
+			}
+			if calls[1].header.Get("Authorization") == calls[2].header.Get("Authorization") {
+				t.Error("the old token is still in use")
+			}
+		})
+	}
+}
+
+func TestATokenOfAFewSecondsIsUsedAndRenewed(t *testing.T) {
+	t.Parallel()
+	c := &clock{now: noon}
+	f := newFake(t, drafts["0.1"], c.Now)
+	f.life = 4
+	s := f.session("")
+	for range 5 {
+		f.must(s, ordersAPI)
+		c.advance(2 * time.Second)
+		f.must(s, ordersAPI)
+		c.advance(2 * time.Second)
+	}
+	if n := len(f.requests("/oauth/token")); n != 5 {
+		t.Errorf("%d token requests for 5 lives", n)
+	}
+}
+
+// Clauses: S01-4.3.23, S01-4.02
+func TestOneOfManyCallersRenewsAndTheOthersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, drafts["0.1"], time.Now)
+		s := f.session("")
+		let := make(chan struct{})
+		f.answers["auth.example.com/oauth/token"] = func(*http.Request, url.Values) *http.Response {
+			f.mu.Unlock()
+			<-let
+			f.mu.Lock()
+			return nil
+		}
+		var wait sync.WaitGroup
+		for round := range 2 {
+			for range 20 {
+				wait.Go(func() {
+					if _, err := f.get(s, ordersAPI); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			synctest.Wait()
+			if tokens, calls := len(f.requests("/oauth/token")), len(f.requests("/orders")); tokens != round+1 || calls != 20*round {
+				t.Errorf("round %d: %d token requests and %d calls before an answer", round, tokens, calls)
+			}
+			let <- struct{}{}
+			wait.Wait()
+			<-time.After(time.Hour)
+		}
+		if n := len(f.requests("/oauth/token")); n != 2 {
+			t.Errorf("%d token requests", n)
+		}
+	})
+}
+
+// Who began a renewal may give up: another goes on with it.
+func TestARenewalOutlivesTheCallerThatBeganIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, drafts["0.1"], time.Now)
+		s := f.session("")
+		impatient, cancel := context.WithCancel(t.Context())
+		tries := 0
+		f.answers["auth.example.com/oauth/token"] = func(req *http.Request, _ url.Values) *http.Response {
+			if tries++; tries == 1 {
+				f.mu.Unlock()
+				<-req.Context().Done()
+				f.mu.Lock()
+				return reply(req, 503, `{}`)
+			}
+			return nil
+		}
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			if _, err := s.Start(impatient); err == nil {
+				t.Error("the one who gave up has a Session")
+			}
+		})
+		synctest.Wait()
+		wait.Go(func() { f.must(s, ordersAPI) })
+		synctest.Wait()
+		cancel()
+		wait.Wait()
+	})
+}
+
+// Clauses: S01-4.2.22, S01-4.9.04
+func TestAnEndedSessionIsReplacedByANewOne(t *testing.T) {
+	t.Parallel()
+	for _, account := range []string{"", "acct_1"} {
+		c := &clock{now: noon}
+		f := newFake(t, drafts["0.1"], c.Now)
+		s := f.session(account)
+		first := f.must(s, ordersAPI)
+		f.sessions[first].ended = true
+		c.advance(2 * time.Hour)
+		second := f.must(s, ordersAPI)
+		if second == first || s.ID() != second || s.SignedIn() != (account != "") {
+			t.Errorf("Session %q after %q, here %q, signed in %t", second, first, s.ID(), s.SignedIn())
+		}
+		// A Company that names an ended Session again is not believed.
+		f.sessions[second].ended = true
+		f.answers["auth.example.com/oauth/token"] = func(req *http.Request, form url.Values) *http.Response {
+			if form.Has("session_id") {
+				return nil
+			}
+			return reply(req, 200, `{"access_token":"t","token_type":"DPoP","expires_in":60,"scope":"","session_id":"`+first+`","signed_in":false}`)
+		}
+		c.advance(2 * time.Hour)
+		if _, err := f.get(s, ordersAPI); !errors.Is(err, session.ErrUnreadable) {
+			t.Errorf("an ended Session's name: err = %v", err)
+		}
+	}
+}
+
+// Clauses: S01-4.2.20, S01-4.8.01, S01-4.05
+func TestASignedInSessionIsRenewedWithItsAccountTokenAndAlwaysNamesTheSession(t *testing.T) {
+	t.Parallel()
+	c := &clock{now: noon}
+	f := newFake(t, drafts["0.1"], c.Now)
+	s := f.session("acct_1")
+	id := f.must(s, "https://api.example.com/account")
+	if !s.SignedIn() || len(s.Scope()) != 2 {
+		t.Errorf("signed in %t with %q", s.SignedIn(), s.Scope())
+	}
+	c.advance(2 * time.Hour)
+	f.must(s, "https://api.example.com/account")
+	tokens := f.requests("/oauth/token")
+	if len(tokens) != 3 {
+		t.Fatalf("%d token requests", len(tokens))
+	}
+	for i, request := range tokens[1:] {
+		if request.form.Get("grant_type") != "refresh_token" || request.form.Get("session_id") != id || request.form.Get("refresh_token") != "acct_1" {
+			t.Errorf("token request %d: %s for %q", i+1, request.form.Get("grant_type"), request.form.Get("session_id"))
+		}
+	}
+	if _, err := f.server().Refresh(t.Context(), secretOf("acct_1"), "", nil, s.Key()); err == nil {
+		t.Error("an Account Token was sent without a Session")
+	}
+}
+
+// Clauses: S01-4.8.08, S01-4.9.09, S01-4.4.17
+func TestASessionWhoseAccountIsGoneGoesOnSignedOut(t *testing.T) {
+	t.Parallel()
+	eachDraft(t, func(t *testing.T, f *fake) {
+		s := f.session("acct_1")
+		id := f.must(s, "https://api.example.com/account")
+		// The User disconnects the agent at the Company: its tokens are dead.
+		delete(f.accounts, "acct_1")
+		for _, token := range f.tokens {
+			token.dead = token.account
+		}
+		if again := f.must(s, ordersAPI); again != id || s.SignedIn() {
+			t.Errorf("Session %q became %q, signed in %t", id, again, s.SignedIn())
+		}
+		var refused *session.ServerError
+		if _, err := f.get(s, "https://api.example.com/account"); !errors.Is(err, session.ErrSignInRequired) || !errors.As(err, &refused) || len(refused.Scope) != 1 {
+			t.Errorf("err = %v", err)
+		}
+		refreshes := 0
+		for _, request := range f.requests("/oauth/token") {
+			if request.form.Get("grant_type") == "refresh_token" {
+				refreshes++
+			}
+		}
+		if refreshes != 2 {
+			t.Errorf("the Account Token was used %d times", refreshes)
+		}
+	})
+}
+
+// Clauses: S01-4.4.17
+func TestAnotherAccountsTokenIsAMismatchAndTheSessionCanBeRestarted(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, drafts["0.1"], (&clock{now: noon}).Now)
+	s := f.session("acct_1")
+	f.answers["auth.example.com/oauth/token"] = func(req *http.Request, form url.Values) *http.Response {
+		if form.Get("session_id") == "ses_1" {
+			return reply(req, 400, `{"error":"account_mismatch"}`)
+		}
+		return nil
+	}
+	if _, err := f.get(s, ordersAPI); !errors.Is(err, session.ErrAccountMismatch) {
+		t.Fatalf("err = %v", err)
+	}
+	for range 2 { // the second call has an ID that is not the present one's any more
+		if err := s.Restart("ses_1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if id := f.must(s, "https://api.example.com/account"); id != "ses_2" {
+		t.Errorf("Session %q", id)
+	}
+}
+
+// Clauses: S01-4.3.14, S01-4.3.15, S01-4.3.16, S01-4.3.19
+func TestAnAPIWithATokenOfItsOwnGetsItAndTheSessionKeepsItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, account := range []string{"", "acct_1"} {
+		f := newFake(t, drafts["0.1"], (&clock{now: noon}).Now)
+		s := f.session(account)
+		id := f.must(s, ordersAPI)
+		for range 2 {
+			for _, address := range []string{mcpServer, mcpServer + "/messages", "https://stock.example.com/items"} {
+				if at := f.must(s, address); at != id {
+					t.Errorf("%s: Session %q, want %q", address, at, id)
+				}
+			}
+			f.must(s, ordersAPI)
+		}
+		calls := f.requests("/orders")
+		for _, call := range calls {
+			if call.header.Get("Authorization") != calls[0].header.Get("Authorization") {
+				t.Error("the Session's own token was replaced")
+			}
+		}
+		var resources []string
+		for _, request := range f.requests("/oauth/token") {
+			if r := request.form.Get("resource"); r != "" {
+				resources = append(resources, r)
+				if (request.form.Get("grant_type") == "refresh_token") != (account != "") || request.form.Get("session_id") != id {
+					t.Errorf("%s: asked with %s for %q", r, request.form.Get("grant_type"), request.form.Get("session_id"))
+				}
+				if (request.header.Get("DPoP") == "") != (r == mcpServer) {
+					t.Errorf("%s: a proof: %t", r, request.header.Get("DPoP") != "")
+				}
+			}
+		}
+		if strings.Join(resources, " ") != mcpServer+" https://stock.example.com/" {
+			t.Errorf("tokens were asked for %q", resources)
+		}
+	}
+}
+
+func TestATokenForAnAPIThatTheCompanyDoesNotListIsNotAskedFor(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, drafts["0.1"], (&clock{now: noon}).Now)
+	for _, api := range []company.API{{Type: "mcp", URL: "https://other.example/mcp"}, f.c.APIs[0]} {
+		if _, err := f.server().ForAPI(t.Context(), api, secretOf("a"), "ses_1", nil, nil); !errors.Is(err, session.ErrNotOffered) {
+			t.Errorf("%s: err = %v", api.URL, err)
+		}
+	}
+	if len(f.seen) != 0 {
+		t.Errorf("%d requests", len(f.seen))
+	}
+}
