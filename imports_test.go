@@ -35,6 +35,8 @@ var house = []room{
 	{"browser/roddriver", "fills the driver interface"},
 	{"browser/chromedpdriver", "fills the driver interface"},
 	{"browser", "the driver interface knows no driver, and nothing of operations but the header's place"},
+	{"signin", "stands below the browser, which must never open a sign-in page; a join comes after it, with the token it brought"},
+	{"account", "keeps what a Session's server granted and has it exchanged there; a sign-in ends in it"},
 	{"operation", "decodes what an endpoint answers; asks nobody"},
 	{"published", "compares what is really published of the identity with what the home has"},
 	{"session", "identity, delegation and tokens for a Company that was discovered"},
@@ -104,6 +106,11 @@ var enclosures = []enclosure{
 		rooms:    []string{"conformance"},
 		testsMay: false,
 		reason:   "the clause table is about the product and no part of it",
+	},
+	{
+		imports: []string{"github.com/zalando/go-keyring"},
+		rooms:   []string{"account"},
+		reason:  "a token goes into the keyring, and comes from it, in one place",
 	},
 }
 

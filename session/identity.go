@@ -235,6 +235,9 @@ func Load(dir string) (*Identity, error) {
 // ClientID is the URL that identifies the agent.
 func (id *Identity) ClientID() string { return id.clientID }
 
+// RedirectURI is where a Direct Sign-In sends the User back to, character for character as published.
+func (id *Identity) RedirectURI() string { return id.redirect }
+
 // Keys returns what may be known of the long-term keys, newest last.
 func (id *Identity) Keys() []Key {
 	keys := make([]Key, len(id.keys))
