@@ -202,12 +202,9 @@ func revoke(dir, kid string, now time.Time, write writeFile) (*Identity, KeyStat
 	return id, status, id.writePublic(write)
 }
 
-// activate lets a key sign from now on. A clock that was set back must not put it before a key that stays, nor before
-// it was made.
+// activate lets the key after the current one sign from now on. A clock that was set back does not put that before it was
+// made.
 func (id *Identity) activate(i int, now time.Time) {
-	if i > 1 && id.keys[i-2].Activates.After(now) {
-		now = id.keys[i-2].Activates
-	}
 	id.keys[i].Activates = now
 	if id.keys[i].Created.After(now) {
 		id.keys[i].Created = now

@@ -141,6 +141,23 @@ func TestARunningSessionIsDelegatedToByTheKeyOfTheMoment(t *testing.T) {
 	}
 }
 
+func TestAnotherIdentityInTheSameFolderSignsForNobodyElse(t *testing.T) {
+	t.Parallel()
+	id, dir := newIdentity(t)
+	if err := os.Remove(filepath.Join(dir, "identity.json")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.SignerAt(id, noon); !errors.Is(err, session.ErrNoIdentity) {
+		t.Errorf("err = %v", err)
+	}
+	if _, err := session.Init(dir, session.Options{ClientID: "https://other.example/agent.json", Name: "B"}, noon, rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.SignerAt(id, noon); err == nil {
+		t.Error("its key signs for the first")
+	}
+}
+
 func TestANewKeyWaitsUntilTheOneBeforeItSigns(t *testing.T) {
 	t.Parallel()
 	_, dir := newIdentity(t)
