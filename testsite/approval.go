@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/dunglas/httpsfv"
+
+	"github.com/papaver-agent/papaver/testsite/wire"
 )
 
 // Who approved (Operations v3, section 6).
@@ -79,12 +81,12 @@ func parseApproval(lines []string, now time.Time) (a approval, findings []findin
 		found(ruleInputTypeAgent, "input_type with approver agent")
 		a.inputType = "" // a Company ignores it there
 	}
-	if _, present := member(dictionary, "reference"); present && !isID(a.reference) {
+	if _, present := member(dictionary, "reference"); present && !wire.IsID(a.reference) {
 		found(ruleReferenceAlphabet, "a reference that isn't an ID")
 		a.reference = ""
 	}
 	switch {
-	case !isID(a.operationID) || !isID(a.revision):
+	case !wire.IsID(a.operationID) || !wire.IsID(a.revision):
 		found(ruleApprovalMalformed, "operation_id or revision is missing or isn't an ID")
 		return approval{}, findings, errNoApproval
 	case a.approver == "":

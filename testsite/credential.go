@@ -1,10 +1,14 @@
 package testsite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/papaver-agent/papaver/testsite/authserver"
+	"github.com/papaver-agent/papaver/testsite/wire"
 )
 
 // Times of the Session JWT, the join's assertion and the delegation. Each is a reading of ours, since the text of
@@ -36,7 +40,7 @@ type expectation struct {
 
 // verifier checks signed statements of agents. It is safe for concurrent use.
 type verifier struct {
-	agents agentDirs
+	agents *authserver.Clients
 	now    func() time.Time
 
 	mu   sync.Mutex
@@ -46,32 +50,32 @@ type verifier struct {
 // verify checks a compact JWT in the order of the specification's section 5.3 as far as it is known: its form, the
 // agent, the delegation, the signature, the claims, the time, and that it is used for the first time. advice lists
 // rules that were broken and don't refuse it.
-func (v *verifier) verify(compact string, want expectation) (c credential, advice []refusal, failed *refusal) {
+func (v *verifier) verify(ctx context.Context, compact string, want expectation) (c credential, advice []refusal, failed *refusal) {
 	refuse := func(suffix, format string, args ...any) (credential, []refusal, *refusal) {
 		return credential{}, advice, &refusal{want.prefix + suffix, fmt.Sprintf(format, args...)}
 	}
-	token, err := parseJWS(compact)
+	token, err := wire.ParseJWS(compact)
 	if err != nil {
 		return refuse(credMalformed, "%v", err)
 	}
-	if alg, _ := text(token.header, "alg"); alg != es256 {
+	if alg, _ := wire.Text(token.Header, "alg"); alg != wire.ES256 {
 		return refuse(credAlgorithm, "another alg than ES256")
 	}
-	if typ, _ := text(token.header, "typ"); typ != want.typ {
+	if typ, _ := wire.Text(token.Header, "typ"); typ != want.typ {
 		return refuse(credType, "another typ than %s", want.typ)
 	}
 
 	// The agent and its delegation.
-	client, _ := text(token.payload, "iss")
-	found, err := v.agents.find(client)
-	if errors.Is(err, errUnknownAgent) {
+	client, _ := wire.Text(token.Payload, "iss")
+	found, err := v.agents.Find(ctx, client)
+	if errors.Is(err, authserver.ErrUnknownClient) {
 		return refuse(credAgent, "%v", err)
 	}
 	if err != nil {
 		return refuse(credAgent, "the agent's published files can't be used: %v", err)
 	}
-	for _, k := range found.keys {
-		if k.private {
+	for _, k := range found.Keys {
+		if k.Private {
 			advice = append(advice, refusal{rulePrivateKey, "a key of jwks.json has its private part"})
 		}
 	}
@@ -83,28 +87,28 @@ func (v *verifier) verify(compact string, want expectation) (c credential, advic
 	if delegated.long {
 		advice = append(advice, refusal{want.prefix + credDelegationAge, "a delegation for more than an hour"})
 	}
-	if err := token.verify(delegated.key); err != nil {
+	if err := token.Verify(delegated.key); err != nil {
 		return refuse(credSignature, "%v with the delegated key", err)
 	}
 
 	// The claims.
-	user, okUser := text(token.payload, "sub")
-	sid, okSID := text(token.payload, "sid")
-	jti, okJTI := text(token.payload, "jti")
-	issued, okIssued := seconds(token.payload, "iat")
-	expires, okExpires := seconds(token.payload, "exp")
-	returnTo, _ := text(token.payload, "return_to")
+	user, okUser := wire.Text(token.Payload, "sub")
+	sid, okSID := wire.Text(token.Payload, "sid")
+	jti, okJTI := wire.Text(token.Payload, "jti")
+	issued, okIssued := wire.Seconds(token.Payload, "iat")
+	expires, okExpires := wire.Seconds(token.Payload, "exp")
+	returnTo, _ := wire.Text(token.Payload, "return_to")
 	switch {
-	case !okUser || !isID(user):
+	case !okUser || !wire.IsID(user):
 		return refuse(credClaims, "sub isn't a User ID")
-	case !okSID || !isID(sid):
+	case !okSID || !wire.IsID(sid):
 		return refuse(credClaims, "sid isn't a Session ID")
-	case !okJTI || len(jti) < minJTI || len(jti) > maxID:
+	case !okJTI || len(jti) < minJTI || len(jti) > wire.MaxID:
 		return refuse(credClaims, "jti doesn't have 128 bits")
 	case !okIssued || !okExpires:
 		return refuse(credClaims, "iat or exp isn't a whole number of seconds")
 	}
-	if audience, ok := text(token.payload, "aud"); !ok || audience != want.audience {
+	if audience, ok := wire.Text(token.Payload, "aud"); !ok || audience != want.audience {
 		return refuse(credAudience, "another aud")
 	}
 	if expires <= now.Unix() || issued > now.Add(clockLeeway).Unix() {
@@ -120,7 +124,7 @@ func (v *verifier) verify(compact string, want expectation) (c credential, advic
 	if !v.use(client, jti, time.Unix(expires, 0), now) {
 		return refuse(credReused, "a jti that was used before")
 	}
-	c = credential{owner: owner{client: client, user: user}, agent: found.name, sid: sid, returnTo: returnTo}
+	c = credential{owner: owner{client: client, user: user}, agent: found.Name, sid: sid, returnTo: returnTo}
 	return c, advice, nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"mime"
 	"net/http"
 	"time"
+
+	"github.com/papaver-agent/papaver/testsite/wire"
 )
 
 // Requests to the operations endpoint (Operations v3, sections 4 and 6).
@@ -100,7 +102,7 @@ func (s *Site) session(w http.ResponseWriter, r *http.Request) (credential, bool
 		failed = &refusal{ruleSessionMissing, "no Poppy-Session header"}
 	case 1:
 		var advice []refusal
-		c, advice, failed = s.verifier.verify(lines[0], expectation{prefix: prefixSession, typ: typSession, audience: issuer})
+		c, advice, failed = s.verifier.verify(r.Context(), lines[0], expectation{prefix: prefixSession, typ: typSession, audience: issuer})
 		for _, a := range advice {
 			s.record.broken(a.rule, a.seen)
 		}
@@ -160,16 +162,24 @@ func (s *Site) readReference(w http.ResponseWriter, r *http.Request) (string, bo
 	return ref, true
 }
 
+// maxRef is the most characters of a reference (Operations v3, section 4).
+const maxRef = 2048
+
+// isRef says whether s has the form of a reference.
+func isRef(s string) bool {
+	return len(s) >= 1 && len(s) <= maxRef && wire.OnlyOf(s, "-_.")
+}
+
 // errRefForm says that a reference has the wrong characters or length.
 var errRefForm = errors.New("ref isn't a reference")
 
 // parseReference reads the body of an endpoint request. It returns errRefForm for a ref with the wrong characters.
 func parseReference(data []byte) (string, error) {
-	m, err := members(data)
+	m, err := wire.Members(data)
 	if err != nil {
 		return "", err
 	}
-	ref, ok := text(m, "ref")
+	ref, ok := wire.Text(m, "ref")
 	if !ok {
 		return "", errors.New("ref is missing or isn't a string")
 	}

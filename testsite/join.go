@@ -75,7 +75,7 @@ func (s *Site) join(w http.ResponseWriter, r *http.Request) {
 		s.refuseJoin(w, r, failed)
 		return
 	}
-	c, advice, failed := s.verifier.verify(assertion, expectation{prefix: prefixJoin, typ: typAssertion, audience: joinURL})
+	c, advice, failed := s.verifier.verify(r.Context(), assertion, expectation{prefix: prefixJoin, typ: typAssertion, audience: joinURL})
 	for _, a := range advice {
 		s.record.broken(a.rule, a.seen)
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/papaver-agent/papaver/testsite/wire"
 )
 
 //go:embed assets pages
@@ -275,14 +277,14 @@ func (s *Site) script(w http.ResponseWriter, r *http.Request) (map[string]string
 		s.invalid(w, r, "The request is too large.", "/")
 		return nil, false
 	}
-	m, err := members(data)
+	m, err := wire.Members(data)
 	if err != nil {
 		s.invalid(w, r, "The request could not be read.", "/")
 		return nil, false
 	}
 	values := map[string]string{}
 	for name := range m {
-		value, ok := text(m, name)
+		value, ok := wire.Text(m, name)
 		value = strings.Join(strings.Fields(value), " ")
 		if !ok || utf8.RuneCountInString(value) > maxField || strings.ContainsFunc(value, unicode.IsControl) {
 			s.invalid(w, r, "A field is too long or has characters we can't print.", "/")

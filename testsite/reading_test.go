@@ -1,11 +1,6 @@
 package testsite
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"go/parser"
 	"go/token"
@@ -117,59 +112,6 @@ func TestABodyIsReadStrictlyAndUnknownMembersAreIgnored(t *testing.T) {
 	}
 }
 
-func TestAJWSIsReadStrictly(t *testing.T) {
-	good := encode(`{"alg":"ES256"}`) + "." + encode(`{"iss":"a"}`) + "." + encode("s")
-	if _, err := parseJWS(good); err != nil {
-		t.Fatal(err)
-	}
-	for name, compact := range map[string]string{
-		"two parts":       encode(`{}`) + "." + encode(`{}`),
-		"four parts":      good + ".a",
-		"padding":         encode(`{}`) + "=." + encode(`{}`) + "." + encode("s"),
-		"a line end":      good + "\n",
-		"stray bits":      encode(`{}`) + "." + encode(`{}`) + ".AB",
-		"a header twice":  encode(`{"alg":"ES256","alg":"none"}`) + "." + encode(`{}`) + "." + encode("s"),
-		"critical":        encode(`{"crit":["b64"],"b64":false}`) + "." + encode(`{}`) + "." + encode("s"),
-		"an array":        encode(`{}`) + "." + encode(`[]`) + "." + encode("s"),
-		"too large":       encode(`{"a":"`+strings.Repeat("a", maxJWS)+`"}`) + "." + encode(`{}`) + "." + encode("s"),
-		"a JSON tail":     encode(`{}{}`) + "." + encode(`{}`) + "." + encode("s"),
-		"the empty token": "",
-	} {
-		if _, err := parseJWS(compact); err == nil {
-			t.Errorf("%s was read", name)
-		}
-	}
-}
-
-func TestASignatureVerifiesForItsOwnTextAndKeyAlone(t *testing.T) {
-	key, other := testKey(t), testKey(t)
-	compact := signed(t, key, `{"alg":"ES256"}`, `{"iss":"a"}`)
-	token, err := parseJWS(compact)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := token.verify(&key.PublicKey); err != nil {
-		t.Fatal(err)
-	}
-	if err := token.verify(&other.PublicKey); !errors.Is(err, errSignature) {
-		t.Errorf("another key: %v", err)
-	}
-	for i := range compact {
-		changed := compact[:i] + flipped(compact[i]) + compact[i+1:]
-		token, err := parseJWS(changed)
-		if err == nil && token.verify(&key.PublicKey) == nil {
-			t.Errorf("changed at %d: %s", i, changed)
-		}
-	}
-	none, err := parseJWS(signed(t, key, `{"alg":"none"}`, `{}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := none.verify(&key.PublicKey); !errors.Is(err, errAlgorithm) {
-		t.Errorf("alg none: %v", err)
-	}
-}
-
 func TestOnlyURLsOnTheShopsDomainAreReturnedTo(t *testing.T) {
 	for address, want := range map[string]bool{
 		"https://stormline.test/orders": true, "https://STORMLINE.test": true, "https://shop.stormline.test/": true,
@@ -212,7 +154,7 @@ func TestNothingElseOfTheModuleIsImported(t *testing.T) {
 		for _, i := range file.Imports {
 			path := strings.Trim(i.Path.Value, `"`)
 			own := strings.HasPrefix(path, "github.com/papaver-agent/papaver")
-			if own && path != "github.com/papaver-agent/papaver/testsite" {
+			if own && !strings.HasPrefix(path, "github.com/papaver-agent/papaver/testsite") {
 				t.Errorf("%s imports %s", e.Name(), path)
 			}
 			if strings.Contains(path, ".") && !own && path != "github.com/dunglas/httpsfv" {
@@ -223,34 +165,4 @@ func TestNothingElseOfTheModuleIsImported(t *testing.T) {
 	if checked < 10 {
 		t.Errorf("only %d files were checked", checked)
 	}
-}
-
-func encode(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
-
-func testKey(t testing.TB) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
-func signed(t testing.TB, key *ecdsa.PrivateKey, header, payload string) string {
-	t.Helper()
-	text := encode(header) + "." + encode(payload)
-	digest := sha256.Sum256([]byte(text))
-	r, s, err := ecdsa.Sign(rand.Reader, key, digest[:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text + "." + encode(string(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...)))
-}
-
-// flipped is another character of base64url.
-func flipped(c byte) string {
-	if c == 'A' {
-		return "B"
-	}
-	return "A"
 }

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/papaver-agent/papaver/testsite/authserver"
 )
 
 // The Company's names and addresses.
@@ -111,7 +113,7 @@ func Start(ctx context.Context, cfg Config) (*Site, error) {
 	s.faults.f = cfg.Faults
 	s.record = record{now: cfg.Now, log: cfg.Logger}
 	s.shop.open(cfg.Now())
-	s.verifier = verifier{agents: cfg.AgentDirs, now: cfg.Now, used: map[string]time.Time{}}
+	s.verifier = verifier{agents: authserver.NewClients(cfg.AgentDirs, nil, cfg.Now), now: cfg.Now, used: map[string]time.Time{}}
 	s.browsers = browsers{now: cfg.Now, joined: map[string]joined{}}
 	s.ops = &operations{
 		now: cfg.Now, fresh: s.fresh, quote: s.shop.quote, perform: s.perform,

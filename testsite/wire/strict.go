@@ -1,4 +1,4 @@
-package testsite
+package wire
 
 import (
 	"bytes"
@@ -13,13 +13,13 @@ import (
 // maxJSONDepth bounds how deep JSON from outside may nest.
 const maxJSONDepth = 16
 
-// errNotObject is returned for JSON that is well formed and not an object.
-var errNotObject = errors.New("not a JSON object")
+// ErrNotObject is returned for JSON that is well formed and not an object.
+var ErrNotObject = errors.New("not a JSON object")
 
-// members reads one JSON object and gives its members by their exact names. It refuses duplicate members at any
+// Members reads one JSON object and gives its members by their exact names. It refuses duplicate members at any
 // depth, invalid UTF-8, more than maxJSONDepth levels and anything after the object: encoding/json alone accepts
 // all but the third. The caller has bounded data.
-func members(data []byte) (map[string]json.RawMessage, error) {
+func Members(data []byte) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("JSON: invalid UTF-8")
 	}
@@ -32,7 +32,7 @@ func members(data []byte) (map[string]json.RawMessage, error) {
 		return nil, errors.New("JSON: something follows the value")
 	}
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
-		return nil, errNotObject
+		return nil, ErrNotObject
 	}
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(data, &m); err != nil {
@@ -75,8 +75,8 @@ func noDuplicates(d *json.Decoder, depth int) error {
 	return err
 }
 
-// text gives the member as a string; ok is false when it is missing or something else.
-func text(m map[string]json.RawMessage, name string) (value string, ok bool) {
+// Text gives the member as a string; ok is false when it is missing or something else.
+func Text(m map[string]json.RawMessage, name string) (value string, ok bool) {
 	raw, found := m[name]
 	if !found || len(raw) == 0 || raw[0] != '"' {
 		return "", false
@@ -84,8 +84,8 @@ func text(m map[string]json.RawMessage, name string) (value string, ok bool) {
 	return value, json.Unmarshal(raw, &value) == nil
 }
 
-// seconds gives the member as a whole number of seconds; ok is false when it is missing or something else.
-func seconds(m map[string]json.RawMessage, name string) (value int64, ok bool) {
+// Seconds gives the member as a whole number of seconds; ok is false when it is missing or something else.
+func Seconds(m map[string]json.RawMessage, name string) (value int64, ok bool) {
 	raw, found := m[name]
 	if !found || strings.ContainsAny(string(raw), `".eE`) {
 		return 0, false
@@ -93,24 +93,16 @@ func seconds(m map[string]json.RawMessage, name string) (value int64, ok bool) {
 	return value, json.Unmarshal(raw, &value) == nil && string(raw) != "null"
 }
 
-// Limits of Operations v3, section 4, and of IDs (specification, section 8.2).
-const (
-	maxRef = 2048
-	maxID  = 256
-)
+// MaxID is the most characters of an ID (draft 0.1, section 7.2).
+const MaxID = 256
 
-// isID says whether s has the characters of an ID: 1 to 256 letters, digits, '-' and '_'.
-func isID(s string) bool {
-	return len(s) >= 1 && len(s) <= maxID && onlyOf(s, "-_")
+// IsID says whether s has the characters of an ID: 1 to 256 letters, digits, '-' and '_'.
+func IsID(s string) bool {
+	return len(s) >= 1 && len(s) <= MaxID && OnlyOf(s, "-_")
 }
 
-// isRef says whether s has the form of a reference.
-func isRef(s string) bool {
-	return len(s) >= 1 && len(s) <= maxRef && onlyOf(s, "-_.")
-}
-
-// onlyOf says whether s has ASCII letters, digits and the characters of more only.
-func onlyOf(s, more string) bool {
+// OnlyOf says whether s has ASCII letters, digits and the characters of more only.
+func OnlyOf(s, more string) bool {
 	for i := range len(s) {
 		c := s[i]
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
