@@ -151,7 +151,7 @@ const (
 	keysKept      = "the key set is not kept for longer than the overlap"
 )
 
-// Clauses: S01-4.1.01, S01-4.1.02, S01-4.1.03, S01-4.1.04, S01-4.1.05, C10-4.01, C10-4.02, C10-4.03
+// Clauses: S01-4.1.01, S01-4.1.02, S01-4.1.03, S01-4.1.04, S01-4.1.05, C10-4.01, C10-4.02
 func TestWhatTheHomeWritesIsRightWhereItIsUploaded(t *testing.T) {
 	t.Parallel()
 	id := identity(t)
@@ -227,6 +227,8 @@ func TestEachThingThatIsPublishedWronglyIsNamed(t *testing.T) {
 		"no client_id":         {document(func(d map[string]any) { delete(d, "client_id") }), all(published.Failed, ownURL), `client_id is ""`},
 		"keys elsewhere":       {set("jwks_uri", "https://evil.example/jwks.json"), with(all(published.Failed, jwksRule), aboutKeys), "evil.example"},
 		"keys over http":       {set("jwks_uri", "http://agent.example/poppy/jwks.json"), with(all(published.Failed, jwksRule), aboutKeys), "http://"},
+		"keys with a password": {set("jwks_uri", "https://a:b@agent.example/poppy/jwks.json"), with(all(published.Failed, jwksRule), aboutKeys), "a:b@"},
+		"keys at a fragment":   {set("jwks_uri", keysAt+"#2"), with(all(published.Failed, jwksRule), aboutKeys), "#2"},
 		"keys at another port": {set("jwks_uri", "https://agent.example:8443/poppy/jwks.json"), with(all(published.Failed, jwksRule), aboutKeys), "8443"},
 		"no redirect":          {set("redirect_uris", []any{}), all(published.Failed, redirectsRule), "nothing"},
 		"another redirect":     {set("redirect_uris", []any{"https://agent.example/callback"}), all(published.Failed, redirectsRule), "callback"},
@@ -271,6 +273,7 @@ func TestEachThingThatIsPublishedWronglyIsNamed(t *testing.T) {
 		}, all(published.Failed, currentRule), "its x is"},
 		"the keys for a week":     {answerOf(keysAt, kept("max-age=604800")), all(published.Warning, keysKept), "168h"},
 		"shared caches, a week":   {answerOf(keysAt, kept("max-age=60, s-maxage=604800")), all(published.Warning, keysKept), "168h"},
+		"the other way round":     {answerOf(keysAt, kept("s-maxage=604800, max-age=60")), all(published.Warning, keysKept), "168h"},
 		"as long as the overlap":  {answerOf(keysAt, kept("max-age=172800")), nil, ""},
 		"a number that overflows": {answerOf(keysAt, kept("max-age=99999999999999999999999999")), all(published.Warning, keysKept), "max-age=9999"},
 		"asked for each time":     {answerOf(keysAt, kept("no-cache, max-age=604800")), nil, ""},

@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -68,7 +70,7 @@ func readJSON(t testing.TB, path string, v any) {
 	}
 }
 
-// Clauses: C10-4.01, C10-4.02
+// Clauses: C10-4.01, C10-4.02, S01-4.1.02, S01-4.1.03, S01-4.1.04, S01-4.1.05
 func TestTheDocumentsToPublishNameTheClientAndItsPublicKeysOnly(t *testing.T) {
 	t.Parallel()
 	id, dir := newIdentity(t)
@@ -81,6 +83,10 @@ func TestTheDocumentsToPublishNameTheClientAndItsPublicKeysOnly(t *testing.T) {
 		if agent[member] != want {
 			t.Errorf("%s = %v, want %s", member, agent[member], want)
 		}
+	}
+	// No extensions: those that a draft would list there are not spoken. No logo: none was named.
+	if names := slices.Sorted(maps.Keys(agent)); !slices.Equal(names, []string{"client_id", "client_name", "jwks_uri", "redirect_uris", "token_endpoint_auth_method"}) {
+		t.Errorf("members %q", names)
 	}
 	if uris, _ := agent["redirect_uris"].([]any); len(uris) != 1 || uris[0] != "https://agent.example/poppy/oauth/callback" {
 		t.Errorf("redirect_uris = %v", agent["redirect_uris"])
@@ -222,6 +228,7 @@ func TestOfManyInitsAtOnceOneCountsAndItsKeyIsPublished(t *testing.T) {
 	}
 }
 
+// Clauses: S01-4.1.01, S01-4.1.04
 func TestWhoTheAgentIsIsCheckedBeforeAKeyIsMade(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]session.Options{

@@ -50,7 +50,7 @@ func userIDUnderLock(dir string) (string, error) {
 	return session.UserID(h.Identity(), issuer, v1, rand.Reader)
 }
 
-// Clauses: C10-3.06, C10-4.05
+// Clauses: C10-3.06, C10-4.05, S01-4.2.01, S01-4.2.02, S01-4.2.03, S01-4.2.04
 func TestAUserIDIsRandomStableAndAnotherOneForEachIssuer(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "identity")
