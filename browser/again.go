@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // How says in which way an act's request was made again.
@@ -74,12 +76,12 @@ func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held) (How, func(c
 	if !refused && !same {
 		return "", nil, fmt.Errorf("%w: the tab has left the page it was made on", ErrCannotRepeat)
 	}
-	control, err := c.findContinue(ctx)
+	control, err := c.findContinue(ctx, true)
 	if err != nil {
 		return "", nil, cannotRepeat(err)
 	}
-	if control.Count == 1 && (refused || m.continues == 0) {
-		return ByContinue, func(ctx context.Context) error { return tab.Click(ctx, control.X, control.Y, 1) }, nil
+	if control.Open && (refused || m.continues == 0 && c.got(ctx, h)) {
+		return ByContinue, c.pressContinue, nil
 	}
 	if refused {
 		return ByReload, tab.Reload, nil
@@ -89,7 +91,7 @@ func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held) (How, func(c
 	}
 	ctx, cancel := c.browser.within(ctx, defaultTimeout, context.DeadlineExceeded)
 	defer cancel()
-	again, err := c.look(ctx, m.Act.Selectors, "click")
+	there, err := c.look(ctx, m.Act.Selectors, "click")
 	if err != nil {
 		return "", nil, cannotRepeat(err)
 	}
@@ -97,10 +99,42 @@ func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held) (How, func(c
 		// The page did it while the control was looked for, as when it is disabled until then.
 		return ByPage, func(context.Context) error { return nil }, nil
 	}
-	if again.Control != m.Control {
+	if there.Control != m.Control {
 		return "", nil, fmt.Errorf("%w: another control stands where it was", ErrCannotRepeat)
 	}
-	return ByRepeat, func(ctx context.Context) error { return tab.Click(ctx, again.X, again.Y, 1) }, nil
+	return ByRepeat, func(ctx context.Context) error {
+		now, err := c.look(ctx, m.Act.Selectors, "click") // where it is by now
+		if err != nil {
+			return err
+		}
+		if now.Control != m.Control {
+			return errors.New("another control stands where it was")
+		}
+		return tab.Click(ctx, now.X, now.Y, 1)
+	}, nil
+}
+
+// got reports whether the document in the tab is the one that got h: it asked itself, or a worker did.
+func (c *Context) got(ctx context.Context, h Held) bool {
+	if h.paused.Frame == c.tab.tab.ID() {
+		return true
+	}
+	targets, err := c.browser.engine.Targets(ctx)
+	return err == nil && slices.ContainsFunc(targets, func(t Target) bool {
+		return t.ID == h.paused.Frame && t.Context == c.id && strings.HasSuffix(t.Type, "worker")
+	})
+}
+
+// pressContinue looks for the Continue control once more, since the page may have moved it, and presses it.
+func (c *Context) pressContinue(ctx context.Context) error {
+	control, err := c.findContinue(ctx, true)
+	if err != nil {
+		return err
+	}
+	if !control.Open {
+		return errors.New("the Continue control is not there any more")
+	}
+	return c.tab.tab.Click(ctx, control.X, control.Y, 1)
 }
 
 // cannotRepeat says that err is why the act cannot be made again, unless it is that Chromium is gone: another process
@@ -119,15 +153,18 @@ func (c *Context) hasRepeated(m *Made) bool {
 	return c.present != nil && c.present.Again == m
 }
 
-// continueControl is what continue.js answers: how many Continue controls are visible, and where the one is.
+// continueControl is what continue.js answers: how many Continue controls are visible, and, to press the only one, where
+// it is and whether nothing covers it there.
 type continueControl struct {
 	Count int     `json:"count"`
 	X     float64 `json:"x"`
 	Y     float64 `json:"y"`
+	Open  bool    `json:"open"`
 }
 
-func (c *Context) findContinue(ctx context.Context) (continueControl, error) {
+// findContinue leaves the page where it is unless the control is to be pressed.
+func (c *Context) findContinue(ctx context.Context, press bool) (continueControl, error) {
 	var control continueControl
-	err := c.ask(ctx, continueFunction, &control)
+	err := c.ask(ctx, continueFunction, &control, press)
 	return control, err
 }

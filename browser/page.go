@@ -50,7 +50,7 @@ func (c *Context) find(ctx context.Context, m *Made) (seen, error) {
 	}
 	m.Page, m.Control, m.Form, m.document = s.Page, s.Control, s.Form, c.tab.tab.Document()
 	if m.Act.Kind == Click {
-		before, err := c.findContinue(ctx)
+		before, err := c.findContinue(ctx, false)
 		if err != nil {
 			return seen{}, err
 		}
@@ -150,10 +150,10 @@ func (c *Context) Text(ctx context.Context) (string, error) {
 }
 
 // ask calls a function of ours in the page, which answers within answerTimeout or not at all.
-func (c *Context) ask(ctx context.Context, function string, result any) error {
+func (c *Context) ask(ctx context.Context, function string, result any, args ...any) error {
 	ctx, cancel := c.browser.within(ctx, answerTimeout, ErrNoAnswer)
 	defer cancel()
-	err := c.tab.tab.Call(ctx, function, result)
+	err := c.tab.tab.Call(ctx, function, result, args...)
 	if err != nil && errors.Is(context.Cause(ctx), ErrNoAnswer) {
 		err = fmt.Errorf("%w: %w", ErrNoAnswer, err)
 	}
