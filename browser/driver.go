@@ -52,6 +52,8 @@ type Engine interface {
 	Version() string
 	NewContext(ctx context.Context) (ContextID, error)
 	CloseContext(ctx context.Context, id ContextID) error
+	// Cookies lists a context's cookies. Their values stay in Chromium.
+	Cookies(ctx context.Context, id ContextID) ([]Cookie, error)
 	// NewTab opens a tab on about:blank and brings it to the front.
 	NewTab(ctx context.Context, id ContextID) (Tab, error)
 	// Targets lists every tab, frame in a process of its own, and worker.

@@ -63,6 +63,8 @@ func (e *fakeEngine) NewContext(context.Context) (ContextID, error) {
 
 func (e *fakeEngine) CloseContext(context.Context, ContextID) error { return nil }
 
+func (e *fakeEngine) Cookies(context.Context, ContextID) ([]Cookie, error) { return nil, nil }
+
 func (e *fakeEngine) NewTab(context.Context, ContextID) (Tab, error) {
 	if e.onNewTab != nil {
 		e.onNewTab()

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
@@ -189,6 +190,16 @@ func (e *engine) NewContext(ctx context.Context) (browser.ContextID, error) {
 func (e *engine) CloseContext(ctx context.Context, id browser.ContextID) error {
 	_, err := cdp.Call(ctx, e.browser, target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: cdp.BrowserContextID(id)})
 	return err
+}
+
+// getCookies is Storage.getCookies without the values: they are not even decoded.
+var getCookies = cdp.Command[storage.GetCookiesParams, struct {
+	Cookies []browser.Cookie `json:"cookies"`
+}]{Method: storage.CommandGetCookies}
+
+func (e *engine) Cookies(ctx context.Context, id browser.ContextID) ([]browser.Cookie, error) {
+	res, err := cdp.Call(ctx, e.browser, getCookies, storage.GetCookiesParams{BrowserContextID: cdp.BrowserContextID(id)})
+	return res.Cookies, err
 }
 
 func (e *engine) Targets(ctx context.Context) ([]browser.Target, error) {
