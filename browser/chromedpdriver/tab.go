@@ -75,7 +75,8 @@ func (t *tab) event(ev any) {
 	defer t.mu.Unlock()
 	switch ev := ev.(type) {
 	case *network.EventRequestWillBeSent:
-		if ev.Type != network.ResourceTypeEventSource && ev.Type != network.ResourceTypePing {
+		// One without a loader is of a worker, and its answer is not reported here.
+		if ev.LoaderID != "" && ev.Type != network.ResourceTypeEventSource && ev.Type != network.ResourceTypePing {
 			t.requests[ev.RequestID] = true
 		}
 		if ev.Type == network.ResourceTypeDocument && ev.FrameID == t.main {
