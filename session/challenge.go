@@ -1,7 +1,6 @@
 package session
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -236,13 +235,4 @@ func readScope(text string) ([]string, bool) {
 		}
 	}
 	return scopes, true
-}
-
-// readBody reads at most limit bytes; more is an error.
-func readBody(body io.Reader, limit int) ([]byte, error) {
-	data, err := strictjson.Read(body, strictjson.Limits{Bytes: limit})
-	if err != nil {
-		return nil, err
-	}
-	return data, nil
 }

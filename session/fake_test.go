@@ -76,10 +76,7 @@ type fake struct {
 	made     int
 }
 
-type fakeSession struct {
-	account, ended bool
-	jkt            string
-}
+type fakeSession struct{ account, ended bool }
 
 type fakeToken struct {
 	session, jkt, resource string
@@ -272,7 +269,7 @@ func (f *fake) proof(req *http.Request, token string) (jkt, refused string) {
 	if err := t.verify(key); err != nil {
 		f.t.Errorf("proof: %v", err)
 	}
-	want := map[string]any{"htm": req.Method, "htu": "https://" + req.URL.Host + req.URL.EscapedPath()}
+	want := map[string]any{"htm": req.Method, "htu": "https://" + strings.TrimSuffix(strings.ToLower(req.URL.Host), ":443") + req.URL.EscapedPath()}
 	if token != "" {
 		want["ath"] = hash(token)
 	}

@@ -171,7 +171,7 @@ func (s *Session) keep(api company.API, grant Grant) error {
 		}
 	}
 	if grant.order == 0 {
-		grant.order = s.next()
+		grant.order, grant.lived = s.next(), grant.Expires.Sub(s.speaker.now())
 	}
 	if api != general {
 		if grant.order > s.tokens[api].grant.order && grant.order >= s.newest && grant.SignedIn == s.account {
