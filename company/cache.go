@@ -89,6 +89,11 @@ func (c *Cache) load(from string) *entry {
 	if err != nil {
 		return nil
 	}
+	return readEntry(data, from)
+}
+
+// readEntry is the entry of that URL in a file's bytes, or nil: what could not have been stored is not used.
+func readEntry(data []byte, from string) *entry {
 	var e entry
 	if strictjson.Decode(data, strictjson.Limits{Bytes: maxEntryFile}, &e) != nil || e.URL != from || !e.storable() {
 		return nil

@@ -53,14 +53,27 @@ func (e *entry) renewed(header http.Header, requested, received time.Time) (*ent
 	return newEntry(e.URL, merged, e.Body, requested, received), true
 }
 
-// storable reports whether the response may be kept, and is worth it. A response that varies is not kept: we don't
-// remember what else we sent.
+// storable reports whether the response may be kept, and is worth it.
 func (e *entry) storable() bool {
 	d := directives(e.Header)
-	if _, forbidden := d["no-store"]; forbidden || len(e.Header.Values("Vary")) > 0 || !isHTTPS(e.URL) || len(e.Body) > maxDocument {
+	if _, forbidden := d["no-store"]; forbidden || e.varies() || !isHTTPS(e.URL) || len(e.Body) > maxDocument {
 		return false
 	}
 	return e.lifetime() > 0 || e.Header.Get("Etag") != "" || e.Header.Get("Last-Modified") != ""
+}
+
+// varies reports whether another request of ours might get another document (RFC 9111, section 4.1). We ask for each
+// document with the same Accept, without an encoding and as nobody's origin, so those don't count; what else was sent we
+// don't remember.
+func (e *entry) varies() bool {
+	for _, name := range splitList(strings.Join(e.Header.Values("Vary"), ",")) {
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "", "accept", "accept-encoding", "origin":
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 // fresh reports whether the copy may be used without asking (RFC 9111, section 4.2).

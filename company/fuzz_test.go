@@ -19,25 +19,41 @@ func seedDocuments(f *testing.F, good string) {
 	}
 }
 
-// fuzzDocument checks that whatever one document says, discovery gives a Company that agrees or an error of its types.
+// fuzzDocument checks what one document of 1.0 leads to, whatever it says.
 func fuzzDocument(t *testing.T, url string, body []byte) {
-	c, err := example(func(p map[string]page) { p[url] = page{body: string(body)} }).discover(t)
+	fuzzCompany(t, example(func(p map[string]page) { p[url] = page{body: string(body)} }))
+}
+
+// fuzzCompany checks that discovery gives a Company that agrees, or an error of its types.
+func fuzzCompany(t *testing.T, w *web) {
+	c, err := w.discover(t)
 	if err != nil {
 		var doc *company.DocumentError
-		if !errors.As(err, &doc) || doc.Rule == "" || doc.URL == "" {
+		if !errors.As(err, &doc) || doc.Rule == "" || doc.URL == "" || doc.Change == "" {
 			t.Fatalf("err = %v", err)
 		}
 		return
 	}
-	if c.Domain != "example.com" || !strings.HasPrefix(c.Issuer, "https://") {
+	if !strings.EqualFold(c.Domain, "example.com") && c.Domain != "www.example.com" || c.Issuer == "" && c.Joinable() {
 		t.Fatalf("company %+v", c)
 	}
-	for _, endpoint := range []string{c.JoinEndpoint, c.OperationsEndpoint} {
-		if scheme, _, _ := strings.Cut(endpoint, "://"); endpoint != "" && !strings.EqualFold(scheme, "https") {
-			t.Fatalf("endpoint %q", endpoint)
+	urls := []string{c.Issuer, c.JoinEndpoint, c.OperationsEndpoint, c.OperationsByID, c.Conversations, c.Feedback,
+		c.Server.Token, c.Server.Revocation, c.Server.Authorization, c.Server.Device}
+	for _, api := range c.APIs {
+		urls = append(urls, api.URL, api.Resource)
+	}
+	if m := c.SignIn.Mediated; m != nil {
+		urls = append(urls, m.Endpoint)
+	}
+	for _, url := range urls {
+		if scheme, _, _ := strings.Cut(url, "://"); url != "" && !strings.EqualFold(scheme, "https") {
+			t.Fatalf("a URL of %+v is %q", c, url)
 		}
 	}
 	if c.OperationsEndpoint != "" && (!c.OperationsListed || !c.Joinable()) {
+		t.Fatalf("company %+v", c)
+	}
+	if c.SignIn.Direct != nil && (c.Server.Authorization == "" || c.Server.Token == "" || len(c.SignIn.Direct.Scopes) == 0) {
 		t.Fatalf("company %+v", c)
 	}
 }
@@ -45,6 +61,21 @@ func fuzzDocument(t *testing.T, url string, body []byte) {
 func FuzzPoppyDocument(f *testing.F) {
 	seedDocuments(f, goodPoppy)
 	f.Fuzz(func(t *testing.T, body []byte) { fuzzDocument(t, poppyURL, body) })
+}
+
+func FuzzDraftDocument(f *testing.F) {
+	seedDocuments(f, draftPoppy)
+	f.Add([]byte(strings.Replace(draftPoppy, `"0.1"`, `"0.2"`, 1)))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		fuzzCompany(t, draft("0.1", func(p map[string]page) { p[poppyURL] = page{body: string(body)} }))
+	})
+}
+
+func FuzzDraftMetadata(f *testing.F) {
+	seedDocuments(f, draftMetadata)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		fuzzCompany(t, draft("0.2", func(p map[string]page) { p[metadataURL] = page{body: string(body)} }))
+	})
 }
 
 func FuzzResourceDocument(f *testing.F) {
