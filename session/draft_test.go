@@ -242,6 +242,26 @@ func TestASessionWhoseAccountIsGoneGoesOnSignedOut(t *testing.T) {
 	})
 }
 
+func TestASessionWithoutASignInCostsOneTokenRequestEvenWhereOneIsAskedFor(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, drafts["0.1"], (&clock{now: noon}).Now)
+	asked := 0
+	s, err := session.New(session.Config{Identity: f.id, Company: f.c, UserID: draftUser, Server: f.server(), Now: f.now,
+		Refresh: func(context.Context, string) (session.Grant, error) {
+			asked++
+			return session.Grant{}, session.ErrSignInRequired
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.must(s, ordersAPI)
+	f.must(s, mcpServer)
+	f.must(s, ordersAPI)
+	if n := len(f.requests("/oauth/token")); n != 2 || asked != 1 || s.SignedIn() {
+		t.Errorf("%d token requests, asked %d times, signed in %t", n, asked, s.SignedIn())
+	}
+}
+
 // Clauses: S01-4.4.17
 func TestAnotherAccountsTokenIsAMismatchAndTheSessionCanBeRestarted(t *testing.T) {
 	t.Parallel()

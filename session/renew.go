@@ -46,11 +46,12 @@ func (s *Session) token(ctx context.Context, api company.API) (held, error) {
 	for flown := 0; ; {
 		s.mu.Lock()
 		h, now := s.tokens[api], s.speaker.now()
+		right := h.grant.SignedIn == s.account
 		switch {
 		case s.profile.Start == profile.StartNamed && !s.account:
 			s.mu.Unlock()
 			return held{}, nil
-		case h.fresh(now), h.usable(now) && (flown > 0 || now.Before(h.rests)):
+		case right && (h.fresh(now) || h.usable(now) && (flown > 0 || now.Before(h.rests))):
 			s.mu.Unlock()
 			return h, nil
 		case flown > 2:
@@ -91,7 +92,7 @@ func (s *Session) last(api company.API, err error) (held, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h, now := s.tokens[api], s.speaker.now()
-	if !h.usable(now) {
+	if !h.usable(now) || h.grant.SignedIn != s.account {
 		return held{}, err
 	}
 	h.rests = now.Add(renewalRest)
@@ -162,7 +163,8 @@ func (s *Session) begin(ctx context.Context) error {
 	case s.id != "":
 		return nil // a sign-in was faster
 	case s.account:
-		s.id, s.newest = grant.SessionID, grant.order // its token says that nobody is signed in, and is not used
+		// Its token says that nobody is signed in. It is used if there is no access to the account.
+		s.id, s.newest, s.tokens[general] = grant.SessionID, grant.order, held{grant: grant}
 		return nil
 	}
 	return s.keep(general, grant)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -190,7 +191,7 @@ func (s *Session) keep(api company.API, grant Grant) error {
 	return nil
 }
 
-// SignOut forgets every token: the Session continues signed out. What was asked for before does not sign it in again.
+// SignOut forgets every signed-in token: the Session continues signed out. What was asked for before does not sign it in again.
 // Revoking the Account Token is the caller's.
 func (s *Session) SignOut() {
 	s.mu.Lock()
@@ -200,7 +201,7 @@ func (s *Session) SignOut() {
 
 func (s *Session) signOut() {
 	s.account, s.newest = false, s.next()
-	clear(s.tokens)
+	maps.DeleteFunc(s.tokens, func(_ company.API, h held) bool { return h.grant.SignedIn })
 }
 
 // Restart gives up the Session, after ErrInvalidSession or ErrAccountMismatch, and makes a new one of it, signed in if
