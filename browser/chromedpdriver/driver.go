@@ -97,7 +97,18 @@ type engine struct {
 	browser *chromedp.Browser
 	version string
 
+	mu       sync.Mutex
+	closing  bool // guarded by mu; nothing is watched any more
 	watching sync.WaitGroup
+}
+
+// watch runs f, which Close waits for. It does nothing when the Chromium is being closed.
+func (e *engine) watch(f func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.closing {
+		e.watching.Go(f)
+	}
 }
 
 // hold switches interception on and begins to hand paused responses on.
@@ -109,7 +120,7 @@ func (e *engine) hold(ctx context.Context, guard []string, paused func(browser.P
 	e.version = version.Product
 
 	events, cancel := e.browser.Subscribe(fetch.RequestPaused.Method)
-	e.watching.Go(func() {
+	e.watch(func() {
 		defer cancel()
 		for {
 			select {
@@ -184,7 +195,12 @@ func (e *engine) NewContext(ctx context.Context) (browser.ContextID, error) {
 	_, err = cdp.Call(ctx, e.browser, protocol.SetDownloadBehavior, protocol.SetDownloadBehaviorParams{
 		Behavior: protocol.SetDownloadBehaviorBehaviorDeny, BrowserContextID: res.BrowserContextID,
 	})
-	return browser.ContextID(res.BrowserContextID), err
+	if err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), disposeTimeout)
+		defer cancel()
+		return "", errors.Join(fmt.Errorf("downloads cannot be refused: %w", err), e.CloseContext(ctx, browser.ContextID(res.BrowserContextID)))
+	}
+	return browser.ContextID(res.BrowserContextID), nil
 }
 
 func (e *engine) CloseContext(ctx context.Context, id browser.ContextID) error {
@@ -240,6 +256,9 @@ func (e *engine) Close(ctx context.Context) error {
 		cancel()
 	}
 	e.end()
+	e.mu.Lock()
+	e.closing = true
+	e.mu.Unlock()
 	e.watching.Wait()
 	return err
 }

@@ -22,30 +22,38 @@ import (
 // world is the name of the isolated world our functions run in.
 const world = "papaver"
 
-// dialogTimeout bounds the answer to a page's dialog.
-const dialogTimeout = 5 * time.Second
+const (
+	dialogTimeout  = 5 * time.Second // the answer to a page's dialog
+	disposeTimeout = 5 * time.Second // the end of what was begun and is not wanted
+)
 
 // NewTab implements [browser.Engine].
 func (e *engine) NewTab(ctx context.Context, id browser.ContextID) (browser.Tab, error) {
 	t := &tab{requests: make(map[network.RequestID]bool), changed: make(chan struct{})}
-	tabCtx, _ := chromedp.NewContext(e.root, chromedp.WithExistingBrowserContext(cdp.BrowserContextID(id)), chromedp.WithListener(t.event))
+	tabCtx, closeTab := chromedp.NewContext(e.root, chromedp.WithExistingBrowserContext(cdp.BrowserContextID(id)), chromedp.WithListener(t.event))
 	opened := make(chan error, 1)
 	go func() { opened <- chromedp.Do(tabCtx) }() // its life is the browser's, so ctx cannot be given to it
 	select {
 	case err := <-opened:
 		if err != nil {
+			closeTab()
 			return nil, err
 		}
 	case <-ctx.Done():
+		// The tab may come yet, and would be nobody's. It can be closed when it is there, and not before.
+		e.watch(func() {
+			<-opened
+			closeTab()
+		})
 		return nil, ctx.Err()
 	}
 	c := chromedp.FromContext(tabCtx)
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.target = c.Target
 	t.main = cdp.FrameID(c.Target.TargetID)
-	t.mu.Unlock()
 	t.dialogs = func(accept bool) {
-		e.watching.Go(func() {
+		e.watch(func() {
 			ctx, cancel := context.WithTimeout(tabCtx, dialogTimeout)
 			defer cancel()
 			_, _ = cdp.Call(ctx, c.Target, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: accept})
@@ -56,10 +64,10 @@ func (e *engine) NewTab(ctx context.Context, id browser.ContextID) (browser.Tab,
 
 // tab implements [browser.Tab].
 type tab struct {
-	target  *chromedp.Target
-	dialogs func(accept bool)
+	target *chromedp.Target // written before the tab is anybody's
 
 	mu       sync.Mutex
+	dialogs  func(accept bool) // answers a dialog; nil until the tab is there
 	main     cdp.FrameID
 	requests map[network.RequestID]bool // sent and not answered yet
 	coming   bool                       // the page has asked for a navigation that has not begun

@@ -1,0 +1,183 @@
+package chromedpdriver_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/papaver-agent/papaver/browser"
+)
+
+// fakeChromium in the environment makes the test's program a Chromium that fails as the value says.
+const fakeChromium = "FAKE_CHROMIUM"
+
+const (
+	noDownloadBehavior = "no download behavior" // Browser.setDownloadBehavior fails
+	lateTab            = "late tab"             // Target.createTarget of a context is answered when targets are asked for
+)
+
+func TestMain(m *testing.M) {
+	if fault := os.Getenv(fakeChromium); fault != "" {
+		speak(fault)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// fake starts a fake Chromium.
+func fake(t *testing.T, fault string) browser.Engine {
+	t.Helper()
+	bin, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return startEngine(t, browser.Process{Bin: bin, ProfileDir: t.TempDir(), Env: []string{fakeChromium + "=" + fault}})
+}
+
+type message struct {
+	ID      int             `json:"id"`
+	Method  string          `json:"method"`
+	Session string          `json:"sessionId,omitempty"`
+	Params  json.RawMessage `json:"params"`
+}
+
+// speak is a Chromium's side of the pipe, as far as the driver goes: it has targets and contexts, and no pages in them.
+func speak(fault string) {
+	in, out := bufio.NewReader(os.NewFile(3, "in")), os.NewFile(4, "out")
+	send := func(m map[string]any) {
+		text, err := json.Marshal(m)
+		if err != nil {
+			panic(err)
+		}
+		_, _ = out.Write(append(text, 0))
+	}
+	answer := func(m message, result map[string]any) {
+		reply := map[string]any{"id": m.ID, "result": result}
+		if m.Session != "" {
+			reply["sessionId"] = m.Session
+		}
+		send(reply)
+	}
+	refuse := func(m message) {
+		send(map[string]any{"id": m.ID, "error": map[string]any{"code": -32000, "message": "the fake was told to"}})
+	}
+	info := func(id, kind, context string) map[string]any {
+		return map[string]any{"targetId": id, "type": kind, "title": "", "url": "about:blank", "attached": false, "canAccessOpener": false, "browserContextId": context}
+	}
+	var targets []map[string]any
+	var late *message
+	remove := func(key, id string) {
+		targets = slices.DeleteFunc(targets, func(t map[string]any) bool { return t[key] == id })
+	}
+	for {
+		text, err := in.ReadBytes(0)
+		if err != nil {
+			return
+		}
+		var m message
+		var p struct{ TargetID, BrowserContextID string }
+		if json.Unmarshal(text[:len(text)-1], &m) != nil || len(m.Params) > 0 && json.Unmarshal(m.Params, &p) != nil {
+			return
+		}
+		switch m.Method {
+		case "Target.setDiscoverTargets":
+			answer(m, map[string]any{})
+			send(map[string]any{"method": "Target.targetCreated", "params": map[string]any{"targetInfo": info("first", "page", "")}})
+		case "Target.createBrowserContext":
+			targets = append(targets, info("context", "context", "C"))
+			answer(m, map[string]any{"browserContextId": "C"})
+		case "Target.disposeBrowserContext":
+			remove("browserContextId", p.BrowserContextID)
+			answer(m, map[string]any{})
+		case "Browser.setDownloadBehavior":
+			if fault == noDownloadBehavior {
+				refuse(m)
+				continue
+			}
+			answer(m, map[string]any{})
+		case "Target.createTarget":
+			if fault == lateTab {
+				late = &m
+				continue
+			}
+			answer(m, map[string]any{"targetId": "second"})
+		case "Target.closeTarget":
+			remove("targetId", p.TargetID)
+			answer(m, map[string]any{"success": true})
+		case "Target.getTargets":
+			if late != nil {
+				targets = append(targets, info("late", "page", "C"))
+				answer(*late, map[string]any{"targetId": "late"})
+				late = nil
+			}
+			answer(m, map[string]any{"targetInfos": targets})
+		case "Target.attachToTarget":
+			answer(m, map[string]any{"sessionId": "session-" + p.TargetID})
+		case "Page.getFrameTree":
+			id := strings.TrimPrefix(m.Session, "session-")
+			answer(m, map[string]any{"frameTree": map[string]any{"frame": map[string]any{"id": id, "loaderId": "l", "url": "about:blank", "mimeType": "text/html"}}})
+		case "DOM.getDocument":
+			answer(m, map[string]any{"root": map[string]any{"nodeId": 1, "backendNodeId": 1, "nodeType": 9, "nodeName": "#document"}})
+		case "Runtime.evaluate":
+			answer(m, map[string]any{"result": map[string]any{"type": "object", "className": "Window"}})
+		case "Browser.getVersion":
+			answer(m, map[string]any{"product": "Fake/1"})
+		case "Browser.close":
+			answer(m, map[string]any{})
+			return
+		default:
+			answer(m, map[string]any{})
+		}
+	}
+}
+
+func targets(t *testing.T, e browser.Engine) []browser.Target {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	list, err := e.Targets(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestAContextWhoseDownloadsCannotBeRefusedIsDisposed(t *testing.T) {
+	t.Parallel()
+	e := fake(t, noDownloadBehavior)
+	if id, err := e.NewContext(t.Context()); err == nil || id != "" || !strings.Contains(err.Error(), "told to") {
+		t.Errorf("NewContext = %q, %v", id, err)
+	}
+	if left := targets(t, e); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestATabThatComesTooLateIsClosed(t *testing.T) {
+	t.Parallel()
+	e := fake(t, lateTab)
+	id, err := e.NewContext(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := e.NewTab(ctx, id); !errors.Is(err, context.Canceled) {
+		t.Fatalf("NewTab: %v", err)
+	}
+	isLate := func(target browser.Target) bool { return target.ID == "late" }
+	for !slices.ContainsFunc(targets(t, e), isLate) { // asking lets it come, when it is asked for
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for slices.ContainsFunc(targets(t, e), isLate) {
+		if ctx.Err() != nil {
+			t.Fatal("it is open for ever")
+		}
+	}
+}
