@@ -26,6 +26,7 @@ type server struct {
 type answer struct {
 	status int
 	header map[string]string
+	takes  time.Duration // longer than the server's others
 }
 
 type request struct {
@@ -43,7 +44,7 @@ func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
 		a, s.script = s.script[0], s.script[1:]
 	}
 	s.mu.Unlock()
-	<-time.After(s.takes)
+	<-time.After(s.takes + a.takes)
 	header := make(http.Header)
 	for name, value := range a.header {
 		header.Set(name, value)
@@ -100,7 +101,7 @@ func get(ctx context.Context, rt http.RoundTripper, url string) (*http.Response,
 }
 
 func after(status int, value string) answer {
-	return answer{status, map[string]string{"Retry-After": value}}
+	return answer{status: status, header: map[string]string{"Retry-After": value}}
 }
 
 // Clauses: S01-4.3.27
@@ -114,7 +115,7 @@ func TestACompanyIsLeftAloneForAsLongAsItAsks(t *testing.T) {
 		"seconds":                 {after(429, "30"), 30 * time.Second, 30 * time.Second},
 		"not available":           {after(503, "30"), 30 * time.Second, 30 * time.Second},
 		"a date":                  {after(429, time.Date(2000, 1, 1, 0, 2, 0, 0, time.UTC).Format(http.TimeFormat)), 2 * time.Minute, 2 * time.Minute},
-		"a date of another clock": {answer{429, map[string]string{"Retry-After": "Mon, 30 Nov 2026 12:02:00 GMT", "Date": "Mon, 30 Nov 2026 12:00:00 GMT"}}, 2 * time.Minute, 2 * time.Minute},
+		"a date of another clock": {answer{status: 429, header: map[string]string{"Retry-After": "Mon, 30 Nov 2026 12:02:00 GMT", "Date": "Mon, 30 Nov 2026 12:00:00 GMT"}}, 2 * time.Minute, 2 * time.Minute},
 		"ten minutes":             {after(429, "600"), 10 * time.Minute, 10 * time.Minute},
 		"nothing said":            {answer{status: 429}, 5 * time.Second, 0},
 		"no time":                 {after(429, "0"), 5 * time.Second, 0},
@@ -246,17 +247,41 @@ func TestAnswersOfOneMomentAreOneHold(t *testing.T) {
 	}
 }
 
+// What was under way when a hold began says nothing against it.
+func TestALateAnswerDoesNotShortenAHold(t *testing.T) {
+	t.Parallel()
+	shorter := after(429, "10")
+	for name, late := range map[string]answer{"a good one": {status: 200}, "a shorter wait": shorter} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				late.takes = 2 * time.Second
+				s := newServer(late, after(429, "60"))
+				rt := newPace(&told{}, 0).Wrap(s)
+				var wait sync.WaitGroup
+				wait.Go(func() { ask(t, rt, "https://example.com/late") })
+				synctest.Wait()
+				ask(t, rt, "https://example.com/")
+				wait.Wait()
+				ask(t, rt, "https://example.com/")
+				if sent := s.requests(); sent[2].at != time.Minute {
+					t.Errorf("the next left after %v", sent[2].at)
+				}
+			})
+		})
+	}
+}
+
 func TestHoldsWithoutALengthGrowUntilTheCompanyAnswersAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		silent := answer{status: 429}
-		s := newServer(silent, silent, silent, silent, silent, silent, answer{status: 200}, silent, silent)
+		s := newServer(silent, silent, silent, silent, silent, silent, answer{status: 200}, silent, silent, after(429, "1"), silent)
 		rt := newPace(&told{}, 0).Wrap(s)
-		for range 10 {
+		for range 12 {
 			ask(t, rt, "https://example.com/")
 		}
 		sent := s.requests()
-		for i, want := range []time.Duration{5, 10, 20, 40, 60, 60, 0, 5, 10} {
+		for i, want := range []time.Duration{5, 10, 20, 40, 60, 60, 0, 5, 10, 1, 5} {
 			if got := sent[i+1].at - sent[i].at; got != want*time.Second {
 				t.Errorf("after answer %d a hold of %v, want %v s", i, got, want)
 			}
