@@ -13,6 +13,9 @@ type row struct {
 var rows = []row{
 	{"the kit against itself, draft 0.1", python01, kitAgainstItself(python01, 91)},
 	{"the kit against itself, draft 0.2", python02, kitAgainstItself(python02, 99)},
+	{"our agent at the peer's Company, draft 0.1", python01, oursAgainstPeer(python01)},
+	{"our agent at the peer's Company, draft 0.2", python02, oursAgainstPeer(python02)},
+	{"our agent at the peer's Company, draft 0.2 with nonces", python02, oursAgainstPeer(python02, "--nonce")},
 	{"jose reads our statements", node, joseChecks},
 	{"structured-headers reads our fields", node, fieldChecks},
 }
