@@ -199,7 +199,7 @@ func (c *Context) Refused(m *Made) (url string, refused bool) {
 	if m == nil || last == nil || (last != m && last.Again != m) {
 		return "", false
 	}
-	p, refused := c.tab.refusal()
+	p, refused := c.tab.refused()
 	return p.URL, refused
 }
 

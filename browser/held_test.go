@@ -224,3 +224,51 @@ func TestTheMainDocumentIsThatOfTheActsTab(t *testing.T) {
 		mustClose(t, b)
 	})
 }
+
+func TestAnActIsRefusedByTheFirst403SinceItBegan(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, d := startFake(t, nobodyHolds)
+		c := fakeContext(t, b)
+		n := 0
+		comes := func(method, path, resource string, status int) {
+			n++
+			d.engine.paused(Paused{ID: PausedID(fmt.Sprint(n)), Frame: tabOf(c).id, Resource: resource, Method: method, URL: "https://shop.test" + path, Status: status})
+			synctest.Wait()
+		}
+		act := func() *Made {
+			t.Helper()
+			m, err := c.Do(t.Context(), Act{Kind: Navigate, URL: "https://shop.test/"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}
+		first := act()
+		comes("POST", "/before", "Fetch", 403)
+		if url, refused := c.Refused(first); url != "https://shop.test/before" || !refused {
+			t.Errorf("refused %q, %v", url, refused)
+		}
+		second := act()
+		comes("GET", "/picture", "Image", 403)
+		comes("POST", "/fine", "Fetch", 200)
+		if url, refused := c.Refused(second); refused {
+			t.Errorf("refused %q", url)
+		}
+		for range 2 * maxRecent {
+			comes("GET", "/many", "Image", 200)
+		}
+		comes("GET", "/page", "Document", 403)
+		comes("POST", "/after", "Fetch", 403)
+		for range 2 * maxRecent {
+			comes("GET", "/many", "Image", 200)
+		}
+		if url, refused := c.Refused(second); url != "https://shop.test/page" || !refused {
+			t.Errorf("refused %q, %v", url, refused)
+		}
+		if _, refused := c.Refused(first); refused {
+			t.Error("an act of before is refused")
+		}
+		mustClose(t, b)
+	})
+}

@@ -16,7 +16,7 @@ type tabState struct {
 	mu       sync.Mutex
 	document Paused   // the last response to a navigation of the main frame
 	recent   []Paused // the last responses to requests of the main frame, without their headers
-	came     []Paused // those of them that came since the last act began
+	refusal  *Paused  // the first of them since the last act began that refuses it; nil when none did
 	hops     []Paused
 	joining  bool // a form is being submitted and waited for
 	submits  bool // a form was submitted in it
@@ -39,8 +39,8 @@ func (t *tabState) saw(p Paused) {
 	if len(t.recent) > maxRecent {
 		t.recent = slices.Delete(t.recent, 0, len(t.recent)-maxRecent)
 	}
-	if len(t.came) < maxRecent {
-		t.came = append(t.came, p)
+	if t.refusal == nil && p.refusesAct() {
+		t.refusal = &p
 	}
 	if p.Resource != "Document" {
 		return
@@ -135,21 +135,23 @@ func (t *tabState) used() bool {
 func (t *tabState) acts() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.came = nil
+	t.refusal = nil
 }
 
-// refusal is the first 403 since the act began that answers a navigation or a request that may change something.
-func (t *tabState) refusal() (Paused, bool) {
+// refused is the first response since the act began that refuses it.
+func (t *tabState) refused() (Paused, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	at := slices.IndexFunc(t.came, func(p Paused) bool {
-		safe := p.Method == http.MethodGet || p.Method == http.MethodHead || p.Method == http.MethodOptions
-		return p.Status == http.StatusForbidden && (p.Resource == "Document" || !safe)
-	})
-	if at < 0 {
+	if t.refusal == nil {
 		return Paused{}, false
 	}
-	return t.came[at], true
+	return *t.refusal, true
+}
+
+// refusesAct reports whether p is a 403 that answers a navigation or a request that may change something.
+func (p Paused) refusesAct() bool {
+	safe := p.Method == http.MethodGet || p.Method == http.MethodHead || p.Method == http.MethodOptions
+	return p.Status == http.StatusForbidden && (p.Resource == "Document" || !safe)
 }
 
 // lastDocument is the last response to a navigation of the main frame.
