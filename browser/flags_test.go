@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -154,5 +155,24 @@ func TestWhatIsLeftOfAChromiumIsEndedAndNothingElse(t *testing.T) {
 	}
 	if _, err := os.Stat(dir + "3"); err != nil {
 		t.Errorf("the neighbour's profile: %v", err)
+	}
+}
+
+func TestAProcessThatCannotBeKilledIsLeft(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "papaver-chromium-34")
+	cmd, end := shell(t, "--user-data-dir="+dir)
+	for _, tc := range []struct {
+		err  error
+		left int
+	}{{nil, 1}, {syscall.EPERM, 1}, {syscall.ESRCH, 0}} {
+		var killed []int
+		kill := func(pid int, _ syscall.Signal) error { killed = append(killed, pid); return tc.err }
+		if left := killProcessesOn(dir, kill); left != tc.left || !slices.Equal(killed, []int{cmd.Process.Pid}) {
+			t.Errorf("%v: %d are left of %v", tc.err, left, killed)
+		}
+	}
+	if err := end(); err != nil {
+		t.Error(err)
 	}
 }

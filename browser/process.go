@@ -122,7 +122,7 @@ func removeProfile(dir string) error {
 	socket, _ := os.Readlink(filepath.Join(dir, "SingletonSocket")) // "" when there is none
 	deadline := time.Now().Add(removeTimeout)
 	for {
-		left := killProcessesOn(dir)
+		left := killProcessesOn(dir, syscall.Kill)
 		err := os.RemoveAll(dir)
 		if err == nil && left == 0 {
 			removeSocket(socket)
@@ -130,7 +130,7 @@ func removeProfile(dir string) error {
 		}
 		if time.Now().After(deadline) {
 			if err == nil {
-				err = fmt.Errorf("%d processes are left", left)
+				err = fmt.Errorf("%d processes on it do not end", left)
 			}
 			return fmt.Errorf("chromium's profile %s: %w", dir, err)
 		}
@@ -151,9 +151,10 @@ func removeSocket(socket string) {
 	_ = os.Remove(folder)
 }
 
-// killProcessesOn kills the processes that have dir as their user data folder and returns how many there were. The
-// folder's name is random, so none of somebody else's is met.
-func killProcessesOn(dir string) int {
+// killProcessesOn kills the processes that have dir as their user data folder and returns how many there were, those
+// that could not be killed included. The folder's name is random, so none of somebody else's is met. A process that has
+// ended and was not waited for has no command line any more, so it is not one of them.
+func killProcessesOn(dir string, kill func(pid int, signal syscall.Signal) error) int {
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		return 0
@@ -168,7 +169,7 @@ func killProcessesOn(dir string) int {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		if syscall.Kill(pid, syscall.SIGKILL) == nil {
+		if err := kill(pid, syscall.SIGKILL); !errors.Is(err, syscall.ESRCH) {
 			n++
 		}
 	}
