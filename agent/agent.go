@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/papaver-agent/papaver/account"
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/internal/home"
@@ -47,6 +48,14 @@ type Config struct {
 	NoSandbox bool
 	Headful   bool
 
+	// Version forces the version of the protocol, such as "1.0". Empty: the newest of ours that the Company offers.
+	Version string
+	// SignedIn joins signed in, to the account that the User gave access to (papaver signin). Account is its label, empty
+	// for the only one, and Keyring opens the tokens that are kept there; it may be nil.
+	SignedIn bool
+	Account  string
+	Keyring  account.Keyring
+
 	// NoInput refuses every question as soon as it is asked.
 	NoInput bool
 
@@ -66,11 +75,12 @@ type Agent struct {
 	home     home.Home
 	reach    *reach.Reach
 	client   *http.Client
-	profile  profile.Profile
+	profile  *profile.Profile // the forced one; nil where the Company's documents choose
 	id       string
 	ledger   *ledger.Ledger
 	ops      *opsweb.Operations
 	progress *progress
+	visits   *visits
 	server   *attach.Server
 
 	// life is the run's own: it ends with Close, or with the cause when Chromium ends under it.
@@ -103,7 +113,7 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 	if cfg.Events == nil {
 		cfg.Events = func(Event) {}
 	}
-	a := &Agent{cfg: cfg, profile: profile.V1()}
+	a := &Agent{cfg: cfg, visits: &visits{}}
 	a.life, a.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer func() {
 		if err != nil {
@@ -111,6 +121,13 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 			a.release()
 		}
 	}()
+	if cfg.Version != "" {
+		forced, known := profile.Of(cfg.Version)
+		if !known {
+			return nil, fmt.Errorf("version %q of the protocol is not one that we speak", cfg.Version)
+		}
+		a.profile = &forced
+	}
 	if a.reach, err = reach.New(reach.Config{ConnectTo: cfg.ConnectTo, CACerts: cfg.CACerts}); err != nil {
 		return nil, err
 	}

@@ -50,6 +50,13 @@ type Visiting struct {
 	Why     string `json:"why"`
 }
 
+// Waiting: the Company's website asks to be left alone for a while, and nothing is done there before Until.
+type Waiting struct {
+	Company string    `json:"company"`
+	Status  int       `json:"status"` // 429 or 503
+	Until   time.Time `json:"until"`
+}
+
 // Acted: a step was made.
 type Acted struct {
 	Step int    `json:"step"`

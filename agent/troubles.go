@@ -28,7 +28,7 @@ func discoveryTrouble(a company.Address, err error) error {
 		t.Next = "only the Company can mend this; tell it the rule above"
 	case errors.Is(err, company.ErrVersion):
 		t.What = a.Domain() + " speaks another version of the protocol"
-		t.Next = "only protocol 1.0 is spoken so far"
+		t.Next = "protocol 1.0 and its drafts 0.2 and 0.1 are spoken; papaver discover " + a.Domain() + " says what is offered"
 	default:
 		t.What = "what " + a.Domain() + " publishes can't be read"
 		t.Next = "only the Company can mend this; tell it the rule above"
@@ -66,12 +66,31 @@ func browserTrouble(err error, done, undone string) error {
 	return t
 }
 
-func joinTrouble(c *company.Company, err error) error {
+// notSignedInTrouble is a run that is to be signed in where no sign-in is kept.
+func notSignedInTrouble(c *company.Company, label string) error {
+	which := c.Domain
+	if label != "" {
+		which += " --account " + label
+	}
+	return &trouble.Error{
+		What: "no sign-in at " + c.Domain + " is kept in this home",
+		Done: "what the Company publishes was read", Undone: "no browser was started and no Session was joined",
+		Next: "run papaver signin " + which + ", or leave --signed-in out",
+	}
+}
+
+func joinTrouble(c *company.Company, signedIn bool, err error) error {
 	t := &trouble.Error{Err: err, Done: "the browser sent one assertion to the join endpoint", Undone: "the browser is not joined; no page was used and no operation begun"}
 	switch {
 	case errors.Is(err, join.ErrRefused):
 		t.What = c.Domain + " refused to join the browser to a Session"
-		t.Next = "check that the Company knows this agent: papaver identity show says what must be published at the client id; a wrong clock is another cause"
+		t.Next = "check that the Company knows this agent: papaver identity check compares what is published; a wrong clock is another cause"
+		if !signedIn && c.SignIn.Offered() {
+			t.Next += "; a Company may also join signed-in browsers only: run papaver signin " + c.Domain + ", and then with --signed-in"
+		}
+	case errors.Is(err, join.ErrNoCookie):
+		t.What = c.Domain + " answered the join and set no cookie, so it can't know the browser again"
+		t.Next = "only the Company can mend this"
 	case errors.Is(err, join.ErrReposts):
 		t.What = c.Domain + "'s join endpoint would have sent the assertion to another place; that was broken off"
 		t.Next = "only the Company can mend this"

@@ -21,7 +21,9 @@ type Visit struct {
 	agent   *Agent
 	context *browser.Context
 	company *company.Company // nil at an ordinary site
-	session *session.Session
+	session *session.Session // nil at an ordinary site, and where no browser can be joined
+	joined  join.Joined
+	rest    rest
 }
 
 // Step is one thing to do: an act, and its number in the task for those who watch.
@@ -37,8 +39,8 @@ type Result struct {
 	Outcomes []opsweb.Outcome
 }
 
-// Visit finds out what the site at address publishes, starts the Chromium, and joins it to a Session that the agent
-// names itself, signed out. A site that publishes nothing, or no join, is visited as an ordinary one. A Company whose
+// Visit finds out what the site at address publishes, starts the Chromium, and joins it to a Session there, signed in
+// where [Config] asks for that. A site that publishes nothing, or no join, is visited as an ordinary one. A Company whose
 // documents cannot be read, or do not agree, is an error before the Chromium starts.
 func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	ctx, cancel := a.within(ctx)
@@ -49,7 +51,7 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	}
 	v := &Visit{agent: a}
 	a.progress.doing("reading what " + where.Domain() + " publishes")
-	v.company, err = company.Discover(ctx, a.client, where, company.Options{Profile: &a.profile, Cache: a.documents()})
+	v.company, err = company.Discover(ctx, a.client, where, company.Options{Profile: a.profile, Cache: a.documents()})
 	why := ""
 	switch {
 	case errors.Is(err, company.ErrNothingPublished):
@@ -64,7 +66,7 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 		}
 	}
 	if why == "" {
-		if v.session, err = a.newSession(ctx, v.company); err != nil {
+		if v.session, err = a.newSession(ctx, v.company, v.signedOut); err != nil {
 			return nil, err
 		}
 	}
@@ -80,11 +82,12 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	}
 	a.progress.doing("joining a Session at " + v.company.Domain)
 	// The context is registered first: what the joined landing page asks for is judged like everything after it.
-	a.ops.Joined(v.context, v.company, v.session, a.profile)
-	if _, err := join.Join(ctx, v.context, v.company, v.session, a.profile); err != nil {
-		return nil, joinTrouble(v.company, err)
+	a.ops.Joined(v.context, v.company, v.session, v.company.Profile)
+	a.visits.add(v)
+	if err := v.join(ctx, ""); err != nil {
+		a.visits.remove(v)
+		return nil, err
 	}
-	a.emit(Event{Time: a.cfg.Now(), Name: "joined", Body: Joined{Company: v.company.Domain, Sid: v.session.ID()}})
 	return v, nil
 }
 
@@ -100,26 +103,6 @@ func (a *Agent) documents() *company.Cache {
 		return nil
 	}
 	return cache
-}
-
-// newSession names a Session at c for this home's agent and User.
-func (a *Agent) newSession(ctx context.Context, c *company.Company) (*session.Session, error) {
-	identity, err := session.Load(a.home.Identity())
-	if err != nil {
-		return nil, identityTrouble(err)
-	}
-	unlock, err := a.home.Lock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	user, err := session.UserID(a.home.Identity(), c.Issuer, a.profile, a.cfg.Rand)
-	if err != nil {
-		return nil, err
-	}
-	return session.New(session.Config{
-		Profile: a.profile, Identity: identity, Issuer: c.Issuer, UserID: user, Company: c, Now: a.cfg.Now, Rand: a.cfg.Rand,
-	})
 }
 
 // startBrowser starts the run's one Chromium, whose end ends the run.
@@ -140,7 +123,7 @@ func (a *Agent) startBrowser(ctx context.Context) error {
 	b, err := browser.Start(ctx, browser.Config{
 		Driver: a.cfg.Driver, Bin: a.cfg.Chromium, NoSandbox: a.cfg.NoSandbox, Headful: a.cfg.Headful,
 		HostResolverRules: how.HostResolverRules, LeafKeys: how.LeafKeys, Private: a.reach.Named,
-		Watch: opsweb.Header, OnHeld: a.ops.Held, Now: a.cfg.Now,
+		Watch: opsweb.Header, OnHeld: a.ops.Held, OnLimited: a.visits.limited, Now: a.cfg.Now,
 	})
 	if err != nil {
 		return browserTrouble(err, "what the site publishes was read", "no page was opened")
@@ -167,7 +150,11 @@ func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
 	a.progress.unused("")
 	a.progress.step(s.Number, attach.StepDoing)
 	a.emit(Event{Time: a.cfg.Now(), Name: "act", Body: Acted{Step: s.Number, Type: string(s.Act.Kind)}})
-	made, err := v.context.Do(ctx, s.Act)
+	err := v.ready(ctx)
+	var made *browser.Made
+	if err == nil {
+		made, err = v.act(ctx, s.Act)
+	}
 	if err == nil {
 		err = a.ops.Settle(ctx, false)
 	}

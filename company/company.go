@@ -65,6 +65,9 @@ type SignIn struct {
 	Scopes map[string]string
 }
 
+// Offered reports whether any type is offered.
+func (s SignIn) Offered() bool { return s.Direct != nil || s.Device != nil || s.Mediated != nil }
+
 // Direct is the authorization code flow.
 type Direct struct{ Scopes []string }
 

@@ -26,7 +26,7 @@ const endpoint = "https://login.vendor.example/join"
 func shop() *company.Company {
 	return &company.Company{
 		Domain: "shop.example", Issuer: "https://auth.example/", JoinEndpoint: endpoint,
-		OperationsEndpoint: "https://shop.example/operations", OperationsListed: true,
+		OperationsEndpoint: "https://shop.example/operations", OperationsListed: true, Profile: profile.V1(),
 	}
 }
 
@@ -36,7 +36,7 @@ func newSession(t *testing.T, c *company.Company) *session.Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := session.New(session.Config{Profile: profile.V1(), Identity: id, Issuer: c.Issuer, UserID: "usr_1", Now: func() time.Time { return noon }})
+	s, err := session.New(session.Config{Identity: id, Company: c, UserID: "usr_1", Now: func() time.Time { return noon }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,13 +49,16 @@ type answer struct {
 	err     error
 }
 
-// form is a browser that gives the prepared answers one after another. It implements [join.Form].
+// form is a browser that gives the prepared answers one after another. It implements [join.Page].
 type form struct {
 	answers []answer
 	during  func() // called in each submission
+	cookies []browser.Cookie
 	actions []string
 	fields  [][]browser.Field
 }
+
+func (f *form) Cookies(context.Context) ([]browser.Cookie, error) { return f.cookies, nil }
 
 func (f *form) SubmitForm(_ context.Context, action string, fields []browser.Field) (browser.Landing, error) {
 	f.actions, f.fields = append(f.actions, action), append(f.fields, fields)
@@ -73,6 +76,9 @@ func (f *form) assertion(t *testing.T, try int) string {
 	t.Helper()
 	return f.fields[try][0].Value.Reveal()
 }
+
+// lax is a cookie as a join sets it.
+var lax = []browser.Cookie{{Name: "__Host-shop", Domain: "shop.example", Path: "/", SameSite: "Lax"}}
 
 var landed = answer{landing: browser.Landing{First: 303, URL: "https://shop.example/", Last: 200}}
 
@@ -99,10 +105,11 @@ func TestTheFormHasTheAssertionAndDeclaresTheExtensions(t *testing.T) {
 	t.Parallel()
 	c := shop()
 	s := newSession(t, c)
-	f := &form{answers: []answer{landed}}
-	url, err := join.Join(t.Context(), f, c, s, profile.V1())
-	if err != nil || url != "https://shop.example/" {
-		t.Fatalf("Join = %q, %v", url, err)
+	f := &form{cookies: lax, answers: []answer{landed}}
+	joined, err := join.Join(t.Context(), f, c, s, "")
+	url := joined.URL
+	if err != nil || url != "https://shop.example/" || joined.SID != s.ID() || joined.SignedIn {
+		t.Fatalf("Join = %+v, %v", joined, err)
 	}
 	if f.actions[0] != endpoint || len(f.actions) != 1 {
 		t.Errorf("submitted to %q", f.actions)
@@ -134,8 +141,8 @@ func TestTheExtensionIsDeclaredWhereItIsListedAndNowhereElse(t *testing.T) {
 	} {
 		c := shop()
 		c.OperationsListed, c.OperationsEndpoint = tc.listed, tc.endpoint
-		f := &form{answers: []answer{landed}}
-		if _, err := join.Join(t.Context(), f, c, newSession(t, c), profile.V1()); err != nil {
+		f := &form{cookies: lax, answers: []answer{landed}}
+		if _, err := join.Join(t.Context(), f, c, newSession(t, c), ""); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if len(f.fields[0]) != tc.fields {
@@ -188,8 +195,9 @@ func TestWhereAFormLedSaysWhetherTheBrowserIsJoined(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := shop()
-			f := &form{answers: []answer{tc.answer, tc.answer, landed}}
-			url, err := join.Join(t.Context(), f, c, newSession(t, c), profile.V1())
+			f := &form{cookies: lax, answers: []answer{tc.answer, tc.answer, landed}}
+			joined, err := join.Join(t.Context(), f, c, newSession(t, c), "")
+			url := joined.URL
 			if (tc.family == nil) != (err == nil) || !errors.Is(err, tc.family) {
 				t.Errorf("Join = %q, %v; want %v", url, err, tc.family)
 			}
@@ -214,9 +222,9 @@ func TestWhereAFormLedSaysWhetherTheBrowserIsJoined(t *testing.T) {
 func TestTheSecondTryHasAnAssertionOfItsOwn(t *testing.T) {
 	t.Parallel()
 	c := shop()
-	f := &form{answers: []answer{{err: errors.New("no page came")}, landed}}
-	if url, err := join.Join(t.Context(), f, c, newSession(t, c), profile.V1()); err != nil || url == "" {
-		t.Fatalf("Join = %q, %v", url, err)
+	f := &form{cookies: lax, answers: []answer{{err: errors.New("no page came")}, landed}}
+	if joined, err := join.Join(t.Context(), f, c, newSession(t, c), ""); err != nil || joined.URL == "" {
+		t.Fatalf("Join = %+v, %v", joined, err)
 	}
 	if len(f.actions) != 2 {
 		t.Fatalf("%d tries", len(f.actions))
@@ -243,8 +251,9 @@ func TestAnEndedContextMakesNoSecondTry(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := shop()
-		f := &form{answers: []answer{tc.answer, landed}, during: cancel}
-		url, err := join.Join(ctx, f, c, newSession(t, c), profile.V1())
+		f := &form{cookies: lax, answers: []answer{tc.answer, landed}, during: cancel}
+		joined, err := join.Join(ctx, f, c, newSession(t, c), "")
+		url := joined.URL
 		if (err == nil) != tc.joined || (url != "") != tc.joined {
 			t.Errorf("%s: Join = %q, %v", name, url, err)
 		}
