@@ -121,6 +121,9 @@ type Profile struct {
 	// TokenHash is the claim of what names a Session that binds it to the access token beside it, by the token's SHA-256;
 	// empty where the token itself is bound to a key. Guess 4.
 	TokenHash string
+	// MCPProofs says that an MCP server is asked with DPoP proofs where its own metadata lists algorithms for them (draft
+	// 0.2); else with Bearer tokens alone.
+	MCPProofs bool
 	// Delegated says that a delegated key signs what names a Session; else a key of jwks_uri does.
 	Delegated bool
 	// DelegationTyp is the JOSE typ of a delegation. Guess 7.
@@ -191,6 +194,7 @@ func V02() Profile {
 	p.DomainRule = DomainServing
 	p.ProofAlgorithm = "ES256"
 	p.Feedback = true
+	p.MCPProofs = true
 	p.SessionAudience = AudienceIssuer
 	p.ClientAssertionAudience = AudienceIssuer
 	return p

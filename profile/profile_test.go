@@ -51,21 +51,21 @@ func TestEveryGuessAboutVersion1IsNamed(t *testing.T) {
 		{number: 16, about: "when the join is renewed", code: []string{"join.Join"}},
 		{number: 17, about: "the cookie is the browser's alone", code: []string{"join.Join"}},
 		{number: 18, about: "a browser context for each Session", code: []string{"browser.Browser.NewContext"}},
-		{number: 19, about: "Poppy-Version is the version's bytes", code: []string{"opsweb.Reference.post"}},
+		{number: 19, about: "Poppy-Version is the version's bytes", code: []string{"session.Session.headerFields"}},
 		{number: 20, about: "a Company that does not speak our version after all", not: "its answer is an error like others"},
 		{number: 21, about: "the version is chosen from a list, else a scalar", code: []string{"company.poppyDocument.versions", "company.checkVersion"}},
 		{number: 22, about: "the members of poppy.json, and where the issuer stands", values: fields{"ResourceDocument": true}, code: []string{"company.checkServers", "company.checkSameIssuer"}},
 		{number: 23, about: "the metadata lists domain and resource", values: fields{"DomainsMember": "poppy_domains"}, code: []string{"company.checkIssuer", "company.checkResources"}},
 		{number: 24, about: "the resource is the domain", values: fields{"ResourceScheme": "https://"}},
-		{number: 25, about: "the challenge", not: "no API is called yet"},
-		{number: 26, about: "a scope that is missing", not: "no API is called yet"},
+		{number: 25, about: "the challenge", code: []string{"session.Session.refusal"}},
+		{number: 26, about: "a scope that is missing", code: []string{"session.readError"}},
 		{number: 27, about: "invalid_session", not: "a round fails, and no Session is started anew yet"},
 		{number: 28, about: "extension_required is a 403 with JSON", code: []string{"operation.ReadAnswer"}},
 		{number: 29, about: "the characters of IDs", code: []string{"opsweb.validReference"}},
 		{number: 30, about: "a Session ID", values: fields{"SessionIDPrefix": "ses_"}, code: []string{"session.New"}},
 		{number: 31, about: "a User ID", values: fields{"UserIDPrefix": "usr_"}, code: []string{"session.UserID"}},
 		{number: 32, about: "a Session lasts as long as the run", code: []string{"session.New"}},
-		{number: 33, about: "how long to wait without a Retry-After", code: []string{"opsweb.round.send"}},
+		{number: 33, about: "how long to wait without a Retry-After", code: []string{"opsweb.round.send", "session.pauses.heard"}},
 		{number: 34, about: "an operations endpoint on another origin, without redirects", code: []string{"company.checkOperations", "reach.Reach.Client"}},
 		{number: 35, about: "a malformed Poppy-Operation", code: []string{"opsweb.judgeFields"}},
 		{number: 36, about: "what cannot be shown whole is not approved", code: []string{"operation.Decode"}},
@@ -83,6 +83,7 @@ func TestEveryGuessAboutVersion1IsNamed(t *testing.T) {
 		{about: "a client assertion", values: fields{"ClientAssertionAudience": profile.AudienceIssuer, "ClientAssertionLife": time.Minute}},
 		{about: "a token is asked for by the Company's resource", values: fields{"TokenResource": true}},
 		{about: "token requests don't name the Session", values: fields{"TokenSession": false}},
+		{about: "an MCP server takes Bearer tokens", values: fields{"MCPProofs": false}},
 		{about: "extensions are declared in requests alone", values: fields{"ExtensionsInMetadata": false}},
 		{about: "algorithms of proofs, which 1.0 does not have, and feedback, whose form nothing says", values: fields{"ProofAlgorithm": "", "Feedback": false}},
 		{about: "apis and agent.protocols as in draft 0.1", code: []string{"company.checkAPIs", "company.checkConversations"}},
@@ -147,6 +148,7 @@ func TestTheDraftsAreAsTheirTextsAndTheWireSay(t *testing.T) {
 		"TokenSession":         true,                          // section 4.2
 		"TokenHash":            "",                            // the proof has it
 		"TokenResource":        false,                         // section 4.3
+		"MCPProofs":            false,                         // section 4.3
 		"Delegated":            false, "DelegationTyp": "", "DelegationLife": time.Duration(0),
 		"ClientAssertionAudience": profile.AudienceEndpoint, // seen
 		"ClientAssertionLife":     time.Minute,              // seen
@@ -161,6 +163,7 @@ func TestTheDraftsAreAsTheirTextsAndTheWireSay(t *testing.T) {
 	wantFields(t, profile.V01(), first)
 	second := fields{
 		"Version": "0.2", "AnyMinor": false, "DomainRule": profile.DomainServing, "ProofAlgorithm": "ES256", "Feedback": true,
+		"MCPProofs":       true,
 		"SessionAudience": profile.AudienceIssuer, "ClientAssertionAudience": profile.AudienceIssuer,
 	}
 	for name, value := range first {

@@ -43,7 +43,7 @@ func (s *Session) authorize(ctx context.Context, req *http.Request) (Grant, erro
 	fields := make(map[string]string)
 	switch s.profile.Credential {
 	case profile.CredentialDPoP:
-		err = s.dpopFields(req, to.api, h.grant.AccessToken, fields)
+		err = s.dpopFields(req, h.grant, fields)
 	default:
 		err = s.headerFields(h.grant.AccessToken, fields)
 	}
@@ -77,8 +77,9 @@ func (s *Session) headerFields(token secret.Text, fields map[string]string) erro
 }
 
 // dpopFields are those of draft 0.1, section 4.3.
-func (s *Session) dpopFields(req *http.Request, api company.API, token secret.Text, fields map[string]string) error {
-	if isMCP(api) {
+func (s *Session) dpopFields(req *http.Request, grant Grant, fields map[string]string) error {
+	token := grant.AccessToken
+	if grant.Type == typeBearer {
 		fields["Authorization"] = "Bearer " + token.Reveal()
 		return nil
 	}

@@ -38,7 +38,7 @@ func (s *Session) Do(ctx context.Context, client *http.Client, req *http.Request
 		if err != nil {
 			return nil, err
 		}
-		renonced := s.key != nil && s.key.Heard(req.URL, res.Header, !isMCP(to.api))
+		renonced := s.key != nil && s.key.Heard(req.URL, res.Header, true)
 		if err := s.pauses.heard(to.place, res); err != nil {
 			_ = res.Body.Close()
 			return nil, err

@@ -337,3 +337,60 @@ func TestATokenForAnAPIThatTheCompanyDoesNotListIsNotAskedFor(t *testing.T) {
 		t.Errorf("%d requests", len(f.seen))
 	}
 }
+
+// Draft 0.2's MCP servers say in their own metadata whether they take proofs.
+//
+// Clauses: S01-4.3.16
+func TestInDraft02AnMCPServerThatListsAlgorithmsIsAskedWithProofs(t *testing.T) {
+	t.Parallel()
+	const listed = `{"resource":"` + mcpServer + `","authorization_servers":["` + draftIssuer + `"],"dpop_signing_alg_values_supported":["RS256","ES256"]}`
+	for name, c := range map[string]struct {
+		draft, document string
+		status          int
+		proofs          bool
+		err             error
+	}{
+		"listed":             {"0.2", listed, 200, true, nil},
+		"others listed":      {"0.2", strings.Replace(listed, "ES256", "PS256", 1), 200, false, nil},
+		"none listed":        {"0.2", strings.Replace(listed, "dpop_", "x_", 1), 200, false, nil},
+		"no document":        {"0.2", "", 404, false, nil},
+		"another resource":   {"0.2", strings.Replace(listed, "/mcp", "/mcp/", 1), 200, false, session.ErrUnreadable},
+		"another issuer":     {"0.2", strings.Replace(listed, draftIssuer, "https://other.example", 1), 200, false, session.ErrUnreadable},
+		"a duplicate member": {"0.2", strings.Replace(listed, "{", `{"resource":"x",`, 1), 200, false, session.ErrUnreadable},
+		"draft 0.1":          {"0.1", listed, 200, false, nil},
+	} {
+		for _, account := range []string{"", "acct_1"} {
+			f := newFake(t, drafts[c.draft], (&clock{now: noon}).Now)
+			f.mcpProofs = c.proofs
+			f.answers["mcp.example.com/.well-known/oauth-protected-resource/mcp"] = func(req *http.Request, _ url.Values) *http.Response {
+				return reply(req, c.status, c.document)
+			}
+			s := f.session(account)
+			if _, err := f.get(s, mcpServer); !errors.Is(err, c.err) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if c.err != nil {
+				continue
+			}
+			f.must(s, mcpServer)
+			f.must(s, ordersAPI)
+			if n := len(f.requests("/.well-known/oauth-protected-resource/mcp")); n > 1 || (n == 1) != (c.draft == "0.2") {
+				t.Errorf("%s: the metadata were read %d times", name, n)
+			}
+		}
+	}
+}
+
+func TestASessionTakesNoTokenWithoutItsKey(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, drafts["0.1"], (&clock{now: noon}).Now)
+	s := f.session("")
+	id := f.must(s, ordersAPI)
+	grant, err := f.server().Token(t.Context(), url.Values{"grant_type": {session.GrantCode}, "session_id": {id}}, nil)
+	if err != nil || grant.Type != "Bearer" {
+		t.Fatalf("%+v, %v", grant, err)
+	}
+	if err := s.Use(grant); !errors.Is(err, session.ErrUnreadable) || s.SignedIn() {
+		t.Errorf("signed in %t, %v", s.SignedIn(), err)
+	}
+}

@@ -64,6 +64,8 @@ type fake struct {
 	c    *company.Company
 	life int // of the tokens it issues, in seconds
 
+	mcpProofs bool // its MCP server takes proofs
+
 	mu       sync.Mutex
 	keys     []map[string]any
 	jtis     map[string]bool
@@ -193,6 +195,11 @@ func (f *fake) RoundTrip(req *http.Request) (*http.Response, error) {
 		f.client401(req, s.form)
 		return reply(req, 200, `{"device_code":"dev_secret","user_code":"WDJB-MJHT","verification_uri":"https://auth.example.com/device",
 			"verification_uri_complete":"https://auth.example.com/device?user_code=WDJB-MJHT","expires_in":600,"interval":5}`), nil
+	case strings.HasPrefix(req.URL.Path, "/.well-known/"):
+		if len(req.Header.Values("Authorization"))+len(req.Header.Values("DPoP")) > 0 {
+			f.t.Errorf("%s was asked with credentials", req.URL)
+		}
+		return reply(req, 404, ""), nil
 	default:
 		return f.resource(req), nil
 	}
@@ -353,7 +360,10 @@ func (f *fake) resource(req *http.Request) *http.Response {
 	resource, want := "", "DPoP"
 	switch req.URL.Host {
 	case "mcp.example.com":
-		resource, want = mcpServer, "Bearer"
+		resource = mcpServer
+		if !f.mcpProofs {
+			want = "Bearer"
+		}
 	case "stock.example.com":
 		resource = "https://stock.example.com/"
 	}

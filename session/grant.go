@@ -17,6 +17,12 @@ const (
 	maxLife         = 10 * 365 * 24 * time.Hour
 )
 
+// The types of tokens.
+const (
+	typeDPoP   = "DPoP"
+	typeBearer = "Bearer"
+)
+
 // Grant is what a token request, or a sign-in, brought: a Session Token, or an access token of 1.0, and with it what is
 // new of the account.
 type Grant struct {
@@ -113,9 +119,9 @@ func (a *tokenAnswer) account(g *Grant, want asked) error {
 
 // access reads the access token itself.
 func (a *tokenAnswer) access(g *Grant, want asked) error {
-	g.Type = "Bearer"
+	g.Type = typeBearer
 	if want.dpop {
-		g.Type = "DPoP"
+		g.Type = typeDPoP
 	}
 	switch {
 	case a.AccessToken == nil || len(*a.AccessToken) > maxToken || !token68Form.MatchString(*a.AccessToken):

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/internal/secret"
 	"github.com/papaver-agent/papaver/profile"
 )
 
@@ -174,11 +175,10 @@ func (s *Session) signedOut(ctx context.Context, id string, api company.API) (Gr
 	if s.server == nil {
 		return Grant{}, fmt.Errorf("a signed-out token: %w", ErrNotOffered)
 	}
-	key := s.key
-	if isMCP(api) {
-		key = nil
+	if api != general {
+		return s.server.ForAPI(ctx, api, secret.Text{}, id, nil, s.key)
 	}
-	return s.server.start(ctx, id, resourceOf(api), key)
+	return s.server.start(ctx, id, "", s.key)
 }
 
 // fromAccount asks the account for a token.

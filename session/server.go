@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -53,6 +54,9 @@ type Server struct {
 	client  *http.Client
 	pauses  *pauses
 	order   atomic.Uint64 // of token requests, by when they were made
+
+	mu     sync.Mutex
+	proofs map[string]bool // of MCP servers, by URL: whether they take proofs
 }
 
 // NewServer returns the Server for a Company. It asks nobody.
@@ -69,7 +73,7 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	return &Server{
 		company: cfg.Company, profile: cfg.Company.Profile,
 		speaker: speaker{cfg.Identity, cfg.UserID, cfg.Now, cfg.Rand},
-		client:  unfollowing(cfg.Client), pauses: newPauses(cfg.Now),
+		client:  unfollowing(cfg.Client), pauses: newPauses(cfg.Now), proofs: make(map[string]bool),
 	}, nil
 }
 
@@ -172,16 +176,22 @@ func (s *Server) refreshing(accountToken secret.Text, sessionID string, scope []
 	return form, nil
 }
 
-// ForAPI gets a token for one API that needs one of its own: a Bearer token for an MCP server, whatever key says, and
-// for another API one for its resource (RFC 8707; draft 0.1, section 4.3). With an Account Token it is signed in, else
+// ForAPI gets a token for one API that needs one of its own, by its resource (RFC 8707; draft 0.1, section 4.3). For an
+// MCP server that takes no proofs it is a Bearer token, whatever key says. With an Account Token it is signed in, else
 // signed out. The Session's other tokens stay as they are.
 func (s *Server) ForAPI(ctx context.Context, api company.API, accountToken secret.Text, sessionID string, scope []string, key *ProofKey) (Grant, error) {
 	resource := resourceOf(api)
 	if resource == "" || !slices.Contains(s.company.APIs, api) {
 		return Grant{}, fmt.Errorf("a token for %s alone: %w", api.Type, ErrNotOffered)
 	}
-	if isMCP(api) {
+	proofs, err := s.takesProofs(ctx, api)
+	switch {
+	case err != nil:
+		return Grant{}, fmt.Errorf("%s: %w", api.URL, err)
+	case !proofs:
 		key = nil
+	case key == nil:
+		return Grant{}, fmt.Errorf("a token for %s: its key is required", api.URL)
 	}
 	if accountToken.Empty() {
 		return s.start(ctx, sessionID, resource, key)
@@ -202,7 +212,7 @@ func resourceOf(api company.API) string {
 	return api.Resource
 }
 
-// isMCP reports whether an API is an MCP server, which takes no proofs.
+// isMCP reports whether an API is an MCP server.
 func isMCP(api company.API) bool { return api.Type == "mcp" }
 
 // start starts a Session, or renews the named one signed out, by the agent's own assertion (draft 0.1, section 4.2).

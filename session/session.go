@@ -154,7 +154,7 @@ func (s *Session) Scope() []string {
 
 // Use takes the token that a sign-in, a refresh or a renewal brought; from now on everybody uses it. A grant that was
 // asked for before the newest one changes nothing, and neither does one from before a sign-out. It returns
-// ErrOtherSession for another Session's.
+// ErrOtherSession for another Session's, and ErrUnreadable for a Bearer token where the profile has proofs.
 func (s *Session) Use(grant Grant) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,6 +173,9 @@ func (s *Session) keep(api company.API, grant Grant) error {
 	}
 	if grant.order == 0 {
 		grant.order, grant.lived = s.next(), grant.Expires.Sub(s.speaker.now())
+	}
+	if api == general && s.key != nil && grant.Type != typeDPoP {
+		return fmt.Errorf("%w: its token is bound to no key", ErrUnreadable)
 	}
 	if api != general {
 		if grant.order > s.tokens[api].grant.order && grant.order >= s.newest && grant.SignedIn == s.account {

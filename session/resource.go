@@ -1,0 +1,90 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/internal/strictjson"
+	"github.com/papaver-agent/papaver/profile"
+)
+
+const resourcePath = "/.well-known/oauth-protected-resource" // RFC 9728, section 3.1
+
+// takesProofs reports whether an API is asked with DPoP proofs. Where the profile leaves that to an MCP server's own
+// metadata, those are read once. A server without metadata takes none.
+func (s *Server) takesProofs(ctx context.Context, api company.API) (bool, error) {
+	switch {
+	case s.profile.Credential != profile.CredentialDPoP:
+		return false, nil
+	case !isMCP(api):
+		return true, nil
+	case !s.profile.MCPProofs:
+		return false, nil
+	}
+	s.mu.Lock()
+	proofs, known := s.proofs[api.URL]
+	s.mu.Unlock()
+	if known {
+		return proofs, nil
+	}
+	proofs, err := s.readResource(ctx, api.URL)
+	if err != nil {
+		return false, fmt.Errorf("protected resource metadata: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.proofs[api.URL] = proofs
+	return proofs, nil
+}
+
+// readResource reads an MCP server's protected resource metadata (RFC 9728), without any credential, and says whether
+// they list an algorithm of ours.
+func (s *Server) readResource(ctx context.Context, resource string) (bool, error) {
+	u, err := url.Parse(resource)
+	if err != nil {
+		return false, err
+	}
+	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: resourcePath + strings.TrimSuffix(u.Path, "/"), RawQuery: u.RawQuery}
+	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return false, err
+	}
+	req.Header.Set("Accept", "application/json")
+	res, err := s.client.Do(req)
+	if err != nil {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
+			err = wrapped.Err
+		}
+		return false, fmt.Errorf("%w: %w", ErrNoAnswer, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	switch {
+	case res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusGone:
+		return false, nil
+	case res.StatusCode != http.StatusOK:
+		return false, &ServerError{Status: res.StatusCode}
+	}
+	var document struct {
+		Resource   string   `json:"resource"`
+		Servers    []string `json:"authorization_servers"`
+		Algorithms []string `json:"dpop_signing_alg_values_supported"`
+	}
+	if err := strictjson.DecodeReader(res.Body, strictjson.Limits{Bytes: maxAnswer, Depth: maxAnswerLevels}, &document); err != nil {
+		return false, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	switch {
+	case document.Resource != resource:
+		return false, fmt.Errorf("%w: %w", ErrUnreadable, &memberError{"resource", "is not the MCP server's url"})
+	case !slices.Contains(document.Servers, s.company.Issuer):
+		return false, fmt.Errorf("%w: %w", ErrUnreadable, &memberError{"authorization_servers", "does not name the Company's issuer"})
+	}
+	return slices.Contains(document.Algorithms, algorithm), nil
+}
