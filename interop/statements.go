@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"time"
 
 	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/internal/secret"
 	"github.com/papaver-agent/papaver/profile"
 	"github.com/papaver-agent/papaver/session"
 )
@@ -73,27 +75,46 @@ func joseChecks(ctx context.Context, w *world, t *tally) error {
 	}{published.Agent, published.Keys, id.ClientID(), someIssuer, user, joinEndpoint, append(all, after...)})
 }
 
-// statementsOf makes one statement of each kind, and the Session header twice.
+// statementsOf makes one statement of each kind, signed out and signed in, and the Session header twice.
 func statementsOf(ctx context.Context, id *session.Identity, user, when string) ([]statement, error) {
 	c := &company.Company{Profile: profile.V1(), Issuer: someIssuer, OperationsEndpoint: someOperations, OperationsListed: true}
-	s, err := session.New(session.Config{Identity: id, Company: c, UserID: user})
-	if err != nil {
-		return nil, err
-	}
 	var all []statement
-	for _, name := range []string{"a Session JWT", "the next Session JWT"} {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, someOperations, nil)
+	for _, token := range []string{"", "eyJhbGciOiJFUzI1NiJ9.e30.an-access~token+/="} {
+		cfg := session.Config{Identity: id, Company: c, UserID: user}
+		state := when + ", signed out"
+		if token != "" {
+			state = when + ", signed in"
+			cfg.Refresh = func(context.Context, string) (session.Grant, error) {
+				return session.Grant{AccessToken: secret.New(token), Type: "Bearer", Expires: time.Now().Add(time.Hour), SignedIn: true}, nil
+			}
+		}
+		s, err := session.New(cfg)
 		if err != nil {
 			return nil, err
 		}
-		if err := s.Authorize(ctx, req); err != nil {
+		for _, name := range []string{"a Session JWT ", "the next Session JWT "} {
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, someOperations, nil)
+			if err != nil {
+				return nil, err
+			}
+			if err := s.Authorize(ctx, req); err != nil {
+				return nil, err
+			}
+			if beside := req.Header.Get("Authorization"); beside != "" && beside != "Bearer "+token || beside == "" && token != "" {
+				return nil, fmt.Errorf("Authorization beside a Session JWT, %s", state)
+			}
+			all = append(all, statement{Name: name + state, Kind: "session", JWT: req.Header.Get("Poppy-Session"), SID: s.ID(), AccessToken: token})
+		}
+		assertion, beside, err := s.Assertion(ctx, joinEndpoint, returnTo)
+		if err != nil {
 			return nil, err
 		}
-		all = append(all, statement{Name: name + " " + when, Kind: "session", JWT: req.Header.Get("Poppy-Session"), SID: s.ID()})
+		if beside.Reveal() != token {
+			return nil, fmt.Errorf("the access token beside a join assertion, %s", state)
+		}
+		all = append(all, statement{
+			Name: "a join assertion " + state, Kind: "join", JWT: assertion.Reveal(), SID: s.ID(), ReturnTo: returnTo, AccessToken: token,
+		})
 	}
-	assertion, _, err := s.Assertion(ctx, joinEndpoint, returnTo)
-	if err != nil {
-		return nil, err
-	}
-	return append(all, statement{Name: "a join assertion " + when, Kind: "join", JWT: assertion.Reveal(), SID: s.ID(), ReturnTo: returnTo}), nil
+	return all, nil
 }

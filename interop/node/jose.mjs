@@ -3,66 +3,13 @@
 // were tampered with, and must refuse each.
 //
 //   node jose.mjs STATEMENTS.json
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import {
-  base64url, createLocalJWKSet, decodeJwt, decodeProtectedHeader, generateKeyPair, importJWK, jwtVerify, SignJWT,
-  exportJWK,
-} from "jose";
+import { base64url, decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from "jose";
 import { check, must, refused } from "./checks.mjs";
+import { longestStatement, onlyPublic, verifier } from "./statements.mjs";
 
 const given = JSON.parse(readFileSync(process.argv[2], "utf8"));
-const profile = {
-  session: { typ: "poppy-session+jwt", audience: given.issuer },
-  join: { typ: "poppy-browser+jwt", audience: given.join_endpoint },
-};
-const longestDelegation = 3600;
-const longestStatement = 60;
-const random128 = /^[A-Za-z0-9_-]{22,}$/;
-const publicMembers = ["kty", "crv", "x", "y", "kid", "alg", "use"];
-
-function onlyPublic(jwk, whose) {
-  must(jwk !== null && typeof jwk === "object" && !Array.isArray(jwk), `${whose} is not an object`);
-  for (const member of Object.keys(jwk)) must(publicMembers.includes(member), `${whose} has the member ${member}`);
-  must(jwk.kty === "EC" && jwk.crv === "P-256", `${whose} is not a P-256 key`);
-}
-
-async function delegated(statement, keys, options) {
-  const { poppy_dlg: delegation } = decodeProtectedHeader(statement);
-  must(typeof delegation === "string", "poppy_dlg is not a compact JWS");
-  const { kid } = decodeProtectedHeader(delegation);
-  must(keys.keys.some((key) => key.kid === kid && key.alg === "ES256"), "the delegation's kid is not published");
-  const { payload } = await jwtVerify(delegation, createLocalJWKSet(keys), {
-    algorithms: ["ES256"], typ: "poppy-delegation+jwt", issuer: given.client_id, maxTokenAge: longestDelegation,
-    requiredClaims: ["iat", "exp", "cnf"], ...options,
-  });
-  must(payload.exp - payload.iat <= longestDelegation, "the delegation lives longer than an hour");
-  onlyPublic(payload.cnf.jwk, "cnf.jwk");
-  return payload.cnf.jwk;
-}
-
-async function verify(entry, { keys = given.jwks, ...options } = {}) {
-  const kind = profile[entry.kind];
-  const jwk = await delegated(entry.jwt, keys, options);
-  must(!keys.keys.some((key) => key.x === jwk.x), "a long-term key signs it");
-  const { payload, protectedHeader } = await jwtVerify(entry.jwt, await importJWK(jwk, "ES256"), {
-    algorithms: ["ES256"], typ: kind.typ, issuer: given.client_id, subject: given.user, audience: kind.audience,
-    maxTokenAge: longestStatement, requiredClaims: ["iat", "exp", "jti", "sid"], ...options,
-  });
-  must(protectedHeader.jwk === undefined, "the header carries a key of its own");
-  must(typeof payload.aud === "string", "aud is not one string");
-  must(payload.exp - payload.iat <= longestStatement, "it lives longer than a minute");
-  must(payload.sid === entry.sid, "sid is not the Session's");
-  must(random128.test(payload.jti), "jti has less than 128 bits");
-  if (entry.kind === "join") must(payload.return_to === entry.return_to, "return_to is another one");
-  if (entry.access_token) {
-    const ath = createHash("sha256").update(entry.access_token, "ascii").digest("base64url");
-    must(payload.ath === ath, "ath is not that of the access token");
-  } else {
-    must(payload.ath === undefined, "ath is there without an access token");
-  }
-  return payload;
-}
+const verify = verifier(given);
 
 await check("the key set has public keys only", () => {
   must(given.jwks.keys.length > 0, "it is empty");
