@@ -258,7 +258,12 @@ func stage(body any) (label, now string) {
 		return "the Company did not say whether it has the approval", "ending the operation"
 	case opsweb.Replay:
 		return "the browser makes the request again " + ways[b.How], "waiting for the page"
+	case opsweb.ApprovedBefore:
+		return "an earlier run's approval of these terms is recorded: it is used, and you are not asked again", "making the act again"
 	case opsweb.LookedUp:
+		if b.For != "" {
+			return "the Company says " + b.Status + "; this waits for " + b.For, "waiting for " + b.For
+		}
 		switch operation.State(b.Status) {
 		case operation.Performing:
 			return "the Company is performing it", "waiting for the Company"

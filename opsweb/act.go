@@ -27,6 +27,9 @@ func (r *round) differences() []string {
 			lines = append(lines, fmt.Sprintf("Differs: the deadline was %s, is now %s", r.previous.ExpiresAtSent, r.op.ExpiresAtSent))
 		}
 	}
+	if r.alive != nil && r.alive.revision != r.op.Revision {
+		lines = append(lines, fmt.Sprintf("Differs: the approval of revision %s is recorded already and can be used until %s, whatever is answered here", r.alive.revision, r.alive.ends))
+	}
 	if host := hostOf(r.held.URL()); !r.site.company.Holds(host) {
 		lines = append(lines, fmt.Sprintf("Differs: the reference came from %s, not from the Company's domain", host))
 	}

@@ -43,7 +43,7 @@ func (r *round) fetch(ctx context.Context) (move, error) {
 	case operation.Challenge:
 		return settle(Failed, "the operation belongs to an account, and the Session is signed out"), nil
 	case operation.Known:
-		return settlef(Unknown, "the Company says that it is %s already, and this run approved nothing", rep.State), nil
+		return r.knownBefore(rep)
 	}
 	if rep.broken != nil {
 		return settlef(Failed, "the operations endpoint's answer (status %d) can't be read, so nothing can be approved: %v", rep.Status, rep.broken), nil
@@ -56,23 +56,39 @@ func (r *round) returned(op operation.Operation) move {
 	r.ops.mu.Lock()
 	defer r.ops.mu.Unlock()
 	for _, other := range r.ops.rounds {
-		if other == r || other.site != r.site || other.op.ID != op.ID {
+		if other == r || other.site.company.Issuer != r.site.company.Issuer || other.op.ID != op.ID {
 			continue
 		}
 		same := other.op.Revision == op.Revision
 		switch {
 		case !other.state.final() && other.stopped == nil:
-			// Also with another revision: one operation is asked and approved once at a time, and an approval of terms that
-			// the Company has replaced is answered with the new ones.
+			// Also with another revision: one operation is asked and approved once at a time.
+			if other.site == r.site {
+				other.meetsLocked(op, successor{reference: r.reference, held: r.held})
+			}
 			return move{on: evSame, body: MergedInto{Into: other.id}}
-		case other.state == Settled && other.outcome == Unknown:
-			// Whatever its terms are now: nobody approves it again before the first outcome is known (OPS3-7.13, 7.14).
-			return settle(Unknown, "what became of its approval before is not known, and it is not asked again until it is")
 		case same && other.state == Settled && (other.outcome == Refused || other.outcome == Declined || other.outcome == Expired):
 			return settlef(other.outcome, "this revision was %s before in this run, and is not asked again", other.outcome)
 		}
 	}
 	return r.fetchedLocked(op)
+}
+
+// meetsLocked gives a round another reference to its operation. Other terms that come while the User is being asked take
+// the place of the old ones: an approval of those would only be answered with the new ones. One that comes later is looked
+// at when the Company says that the approval is not used up.
+func (r *round) meetsLocked(op operation.Operation, from successor) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.state.Spent():
+		r.next = &from
+	case (r.state == Fetched || r.state == Asking) && op.Revision != r.op.Revision:
+		r.offered = &offered{op: op, from: from}
+		if r.recall != nil {
+			r.recall()
+		}
+	}
 }
 
 func (r *round) fetchedLocked(op operation.Operation) move {
@@ -92,13 +108,19 @@ func operationBody(domain string, op operation.Operation) Operation {
 }
 
 // sightAgain has the browser make the act again, once, for a new reference in place of one the Company no longer
-// accepts. Nothing is approved, so the request can perform nothing.
+// accepts. This round has approved nothing, but an approval that an earlier run sent may be recorded: what the request
+// came to is known only when it was refused again, or was not made.
 func (r *round) sightAgain(ctx context.Context) (move, error) {
 	r.replays++
 	if r.act() == nil {
 		return settle(Failed, "the Company no longer accepts the reference, and no act of ours can be made again for a new one"), nil
 	}
-	_, err := r.site.page.Again(ctx, r.act(), r.held, func(browser.How) error { r.makesAgain(); return nil })
+	made := false
+	_, err := r.site.page.Again(ctx, r.act(), r.held, func(browser.How) error {
+		r.makesAgain()
+		made = true
+		return nil
+	})
 	if ctx.Err() != nil {
 		return move{}, errStopped
 	}
@@ -108,14 +130,22 @@ func (r *round) sightAgain(ctx context.Context) (move, error) {
 		if err != nil {
 			why += ": " + err.Error()
 		}
-		return settle(Failed, why), nil
+		_, refused := r.site.page.Refused(r.act())
+		if !made || refused {
+			return settle(Failed, why), nil
+		}
+		return settle(Unknown, why+"; whether the request performed anything is not known"), nil
 	}
 	r.take(next)
 	return move{on: evNewReference}, nil
 }
 
-// openQuestion writes down that the User is going to be asked, and what.
-func (r *round) openQuestion() (move, error) {
+// openQuestion writes down that the User is going to be asked, and what, once no earlier approval of the operation is
+// open any more.
+func (r *round) openQuestion(ctx context.Context) (move, error) {
+	if m, err := r.lookUpEarlier(ctx); err != nil || m.on != "" {
+		return m, err
+	}
 	if !r.ops.cfg.Now().Before(r.op.ExpiresAt) {
 		return settle(Expired, "it had expired before it could be asked"), nil
 	}
@@ -146,12 +176,27 @@ func (r *round) actWords() string {
 	return ""
 }
 
-// ask waits for the one answer.
+// ask waits for the one answer, or for other terms of the operation.
 func (r *round) ask(ctx context.Context) (move, error) {
-	d, err := r.ops.desk.Ask(ctx, r.question)
+	asking, recall := context.WithCancel(ctx)
+	defer recall()
+	r.mu.Lock()
+	r.recall = recall
+	if r.offered != nil {
+		recall()
+	}
+	r.mu.Unlock()
+	d, err := r.ops.desk.Ask(asking, r.question)
+	r.mu.Lock()
+	other := r.offered
+	r.offered, r.recall = nil, nil
+	r.mu.Unlock()
 	if err != nil {
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return move{}, errStopped
+		case other != nil:
+			return r.askOther(*other), nil
 		}
 		return move{}, err
 	}
@@ -166,6 +211,16 @@ func (r *round) ask(ctx context.Context) (move, error) {
 	default:
 		return move{}, fmt.Errorf("round %s: a question ended as %q", r.id, d.State)
 	}
+}
+
+// askOther takes the terms that another reference named in the place of those that were being asked.
+func (r *round) askOther(other offered) move {
+	r.take(&other.from)
+	r.ops.mu.Lock()
+	defer r.ops.mu.Unlock()
+	m := r.fetchedLocked(other.op)
+	m.on = evNewTerms
+	return m
 }
 
 // tryLookUp looks a reference up, again after a failure of the network or when the Company asks to wait.

@@ -166,7 +166,7 @@ func TestAnOperationWhoseOutcomeIsUnknownIsNotAskedAgainInTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		lost := answer{lost: true}
-		w.company.script = []answer{termsOf("exc_1", "v1", time.Hour), lost, lost, lost, lost, lost, termsOf("exc_1", "v2", time.Hour)}
+		w.company.script = []answer{termsOf("exc_1", "v1", time.Hour), lost, lost, lost, lost, lost, termsOf("exc_1", "v2", time.Hour), gone}
 		w.chrome.script = []page{refusedScript("r1"), refusedScript("r2")}
 		stop := w.answers(yes, yes)
 		w.press(w.tab)
@@ -224,7 +224,7 @@ func TestAQuestionShowsTheTermsAndEachDifference(t *testing.T) {
 func TestAnOperationThatNoActExplainsSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.company.script = []answer{terms("v1"), recorded, state("approved")}
+		w.company.live = (&slowSite{first: []answer{terms("v1"), recorded}}).answer
 		w.byItself(refusedScript("r1"))
 		synctest.Wait()
 		requests, _ := w.ops.Desk().Pending()
@@ -232,11 +232,22 @@ func TestAnOperationThatNoActExplainsSaysSo(t *testing.T) {
 			t.Fatalf("%+v", requests)
 		}
 		w.must(w.ops.Settle(t.Context(), false)) // the run's next step does not wait for it
+		began := time.Now()
 		stop := w.answers(yes)
 		w.must(w.settle())
 		stop()
-		if got := w.trace(); !strings.HasSuffix(got, "recorded replay-impossible LOOK:r1 settled") {
+		// What only the page can do is waited for, and not longer than is worth while.
+		if got := w.trace(); !strings.HasSuffix(got, "recorded replay-impossible "+strings.Repeat("LOOK:r1 ", strings.Count(got, "LOOK:r1")-1)+"settled") || strings.Count(got, "LOOK:r1") < 10 {
 			t.Errorf("what happened: %s", got)
+		}
+		if took := time.Since(began); took < lookTime || took > lookTime+2*maxPause {
+			t.Errorf("it was looked at for %v", took)
+		}
+		if said := bodies[LookedUp](w); !strings.Contains(said[0].For, "the page to make its request by itself") {
+			t.Errorf("it was not said what is waited for: %+v", said[0])
+		}
+		if got := w.ops.Outcomes(); !slices.Equal(got, []Outcome{Unknown}) {
+			t.Errorf("outcomes = %v", got)
 		}
 	})
 }

@@ -99,3 +99,7 @@ func (d *disk) mayFail() bool {
 	defer d.mu.Unlock()
 	return d.failAt > 0
 }
+
+func entryOf(kind, round string, data any) ledger.Entry {
+	return ledger.Entry{Kind: kind, Round: round, Data: data}
+}

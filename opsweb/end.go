@@ -27,7 +27,7 @@ func (o *Operations) Conclude(ctx context.Context) {
 	o.concluded = true
 	var spent []*round
 	for _, r := range o.rounds {
-		if r.state.Spent() {
+		if r.spentLocked() {
 			spent = append(spent, r)
 		}
 	}
@@ -56,8 +56,12 @@ func (r *round) conclude(ctx context.Context) {
 // lastWord asks until the Company says something else than that it is still performing, or ctx ends.
 func (r *round) lastWord(ctx context.Context) (said string, performed bool) {
 	said = "the Company could not be asked what became of it"
+	reference, ends := r.reference, r.op.ExpiresAtSent
+	if !r.state.Spent() { // it asks about other terms
+		reference, ends = r.alive.reference, r.alive.ends
+	}
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		rep, err := r.tryLookUp(ctx, r.reference, fetchTries)
+		rep, err := r.tryLookUp(ctx, reference, fetchTries)
 		switch {
 		case err != nil:
 			return said, false
@@ -71,7 +75,7 @@ func (r *round) lastWord(ctx context.Context) (said string, performed bool) {
 		case operation.Performed:
 			return "the Company says that it is performed", true
 		case operation.Approved:
-			return "it is approved and not performed; the approval ends at " + r.op.ExpiresAtSent, false
+			return "it is approved and not performed; the approval ends at " + ends, false
 		}
 		said = "the Company is still performing it"
 		if wait(ctx, pause) != nil {

@@ -71,6 +71,8 @@ type Answer struct {
 // Sent: an approval is about to leave. It is the ledger's, and holds every member, so that the same one can be sent
 // again.
 type Sent struct {
+	Issuer      string             `json:"issuer"` // with the operation's ID: what is performed at most once
+	Sid         string             `json:"sid"`
 	Ref         string             `json:"ref"`
 	OperationID string             `json:"operation_id"`
 	Revision    string             `json:"revision"`
@@ -97,11 +99,18 @@ type Replay struct {
 // LookedUp: what the Company says became of an approved operation.
 type LookedUp struct {
 	Status string `json:"status"`
+	For    string `json:"for,omitempty"` // what is waited for because of it, in our words
 }
 
 // Note is a step of a round that needs no more than a word of why.
 type Note struct {
 	Why string `json:"why,omitempty"`
+}
+
+// ApprovedBefore: an earlier run's approval of these very terms is recorded and not used up, so nobody is asked again.
+type ApprovedBefore struct {
+	Earlier string `json:"earlier"` // its round
+	Sent           // as it was sent
 }
 
 // MergedInto: the reference was one more to an operation that has a round.

@@ -191,6 +191,9 @@ func (w *world) notified(h Happening) {
 			n++
 		}
 	}
+	if _, ok := h.Body.(Approval); ok && !slices.Contains([]string{"recorded", "settled", "operation"}, records[len(records)-1].Kind) {
+		w.t.Errorf("%+v was told and the last line on disk is %s", h.Body, records[len(records)-1].Kind)
+	}
 	state := State("")
 	w.ops.mu.Lock()
 	for _, r := range w.ops.rounds {

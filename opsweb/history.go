@@ -2,8 +2,11 @@ package opsweb
 
 import (
 	"encoding/json"
+	"slices"
+	"time"
 
 	"github.com/papaver-agent/papaver/ledger"
+	"github.com/papaver-agent/papaver/operation"
 )
 
 // Past is a round as the ledger tells it.
@@ -15,6 +18,61 @@ type Past struct {
 	State   State
 	Outcome Outcome // when State is Settled
 	Records []ledger.Record
+
+	Revision  string // of the last terms
+	TermsHash string // theirs
+	Ends      string // when they end, as the Company wrote it
+
+	sent  *Sent // the approval of these terms that left
+	alive *Sent // the last one that the Company has recorded
+}
+
+// Approval is the approval of the round that may be with the Company and of which it is not known what became; nil when
+// there is none. Nobody may be asked about its operation before that is known.
+func (p Past) Approval() *Sent {
+	switch {
+	case p.State.Spent(), p.State == Settled && p.Outcome == Unknown:
+		return p.last()
+	case !p.State.final():
+		return p.alive
+	}
+	return nil
+}
+
+// operation returns the terms of a revision as they were fetched.
+func (p Past) operation(revision string) (operation.Operation, bool) {
+	for _, rec := range slices.Backward(p.Records) {
+		var o Operation
+		if rec.Kind != "operation" || json.Unmarshal(rec.Data, &o) != nil || o.Revision != revision {
+			continue
+		}
+		terms, err := operation.ParseTerms(o.Terms)
+		ends, endsErr := time.Parse(time.RFC3339, o.ExpiresAt)
+		if err == nil && endsErr == nil && terms.Hash() == o.TermsHash {
+			return operation.Operation{ID: o.ID, Revision: o.Revision, Summary: o.Summary, HasSummary: o.Summary != "", Terms: terms, ExpiresAt: ends, ExpiresAtSent: o.ExpiresAt}, true
+		}
+	}
+	return operation.Operation{}, false
+}
+
+func (p Past) last() *Sent {
+	if p.sent != nil {
+		return p.sent
+	}
+	return p.alive
+}
+
+// staleAfter is how long after its last line no process is sending a round's approval any more.
+const staleAfter = time.Hour
+
+// neverRecorded reports whether the ledger knows of no record of the round's approval, and whoever sent it has stopped,
+// and the Company still remembers it if there was one: then the Company's word that it isn't recorded holds.
+func (p Past) neverRecorded(now time.Time) bool {
+	ends, err := time.Parse(time.RFC3339, p.Ends)
+	last := p.Records[len(p.Records)-1].Time
+	stopped := p.State == Settled || now.Sub(last) > staleAfter
+	return p.alive == nil && stopped && err == nil && now.Before(ends) &&
+		!slices.ContainsFunc(p.Records, func(r ledger.Record) bool { return r.Kind == "replaying" })
 }
 
 // Restart says in words what a later process may do with the round.
@@ -56,12 +114,21 @@ func (p *Past) take(rec ledger.Record) {
 		var o Operation
 		if json.Unmarshal(rec.Data, &o) == nil {
 			p.Company, p.Summary, p.OpID = o.Company, o.Summary, o.ID
+			p.Revision, p.TermsHash, p.Ends = o.Revision, o.TermsHash, o.ExpiresAt
+			p.sent = nil // what was approved before is recorded, or it is not alive
 		}
 	case lineYes:
 		var a Answer
 		if json.Unmarshal(rec.Data, &a) != nil || !a.Approved {
 			return
 		}
+	case "sending", "approved-before":
+		var s Sent
+		if json.Unmarshal(rec.Data, &s) == nil {
+			p.sent = &s
+		}
+	case "recorded", "still-approved":
+		p.alive = p.last()
 	case "settled":
 		var s SettledAs
 		if json.Unmarshal(rec.Data, &s) == nil {

@@ -39,6 +39,9 @@ type Page interface {
 	// Again has the browser make the request of h again, which m caused. It calls permit with the way before it does
 	// anything, and does nothing when permit refuses or the error is browser.ErrCannotRepeat.
 	Again(ctx context.Context, m *browser.Made, h browser.Held, permit func(browser.How) error) (browser.How, error)
+	// Refused returns the URL of the request of m's page that was answered with 403 since m was last made; false when
+	// there was none.
+	Refused(m *browser.Made) (url string, refused bool)
 }
 
 // Config is what the operations of one run need. All but Notify, Now and Rand are required.
@@ -343,13 +346,19 @@ func (r *round) outcomeLocked() Outcome {
 	switch {
 	case r.state == Settled:
 		return r.outcome
-	case r.stopped != nil && r.state.Spent():
+	case r.stopped != nil && r.spentLocked():
 		return Unknown
 	}
 	return ""
 }
 
-// Standing returns the states of the rounds that are not settled.
+// spentLocked reports whether an approval of the round may have reached the Company, and what became of it is not known.
+func (r *round) spentLocked() bool {
+	return r.state.Spent() || (r.alive != nil && !r.state.final())
+}
+
+// Standing returns the states of the rounds that are not settled. One that asks about new terms while an approval of it
+// is recorded stands at Recorded too.
 func (o *Operations) Standing() []State {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -357,6 +366,9 @@ func (o *Operations) Standing() []State {
 	for _, r := range o.rounds {
 		if !r.state.final() {
 			states = append(states, r.state)
+			if r.alive != nil && !r.state.Spent() {
+				states = append(states, Recorded)
+			}
 		}
 	}
 	return states

@@ -25,23 +25,24 @@ type Event string
 
 // The events.
 const (
-	evFetched       Event = "terms-fetched"
-	evGone          Event = "reference-gone"
-	evNewReference  Event = "new-reference"
-	evSame          Event = "same-operation"
-	evQuestion      Event = "question-opened"
-	evApproved      Event = "approved"
-	evDenied        Event = "not-approved"
-	evSend          Event = "approval-leaves"
-	evSendAgain     Event = "approval-leaves-again"
-	evRecorded      Event = "approval-recorded"
-	evNewTerms      Event = "new-terms"
-	evKnown         Event = "state-known"
-	evReplay        Event = "replay-begins"
-	evReplayed      Event = "replay-made"
-	evCannotReplay  Event = "replay-impossible"
-	evStillApproved Event = "still-approved"
-	evSettle        Event = "settled" // the outcome is in the line
+	evFetched        Event = "terms-fetched"
+	evGone           Event = "reference-gone"
+	evNewReference   Event = "new-reference"
+	evSame           Event = "same-operation"
+	evApprovedBefore Event = "approved-before"
+	evQuestion       Event = "question-opened"
+	evApproved       Event = "approved"
+	evDenied         Event = "not-approved"
+	evSend           Event = "approval-leaves"
+	evSendAgain      Event = "approval-leaves-again"
+	evRecorded       Event = "approval-recorded"
+	evNewTerms       Event = "new-terms"
+	evKnown          Event = "state-known"
+	evReplay         Event = "replay-begins"
+	evReplayed       Event = "replay-made"
+	evCannotReplay   Event = "replay-impossible"
+	evStillApproved  Event = "still-approved"
+	evSettle         Event = "settled" // the outcome is in the line
 )
 
 // Outcome is how a round ended, in the words of the command line.
@@ -83,11 +84,13 @@ var arrows = [...]arrow{
 	{Resighted, evNewReference, Sighted, "new-reference"},
 	{Resighted, evSettle, Settled, "settled"},
 
+	{Fetched, evApprovedBefore, Recorded, "approved-before"}, // by an earlier run, and not used up
 	{Fetched, evQuestion, Asking, "question"},
 	{Fetched, evSettle, Settled, "settled"},
 
-	{Asking, evApproved, Answered, lineYes}, // the desk has written it
-	{Asking, evDenied, Denied, lineNo},      // the desk has written it
+	{Asking, evApproved, Answered, lineYes},    // the desk has written it
+	{Asking, evDenied, Denied, lineNo},         // the desk has written it
+	{Asking, evNewTerms, Fetched, "operation"}, // another reference named them
 	{Asking, evSettle, Settled, "settled"},
 
 	{Answered, evSend, Sending, "sending"},
@@ -115,7 +118,7 @@ var arrows = [...]arrow{
 var restarts = map[State]string{
 	Sighted:   "fetch the terms with the recorded reference",
 	Resighted: "nothing was approved: the act is made again only by a new run",
-	Fetched:   "ask",
+	Fetched:   "ask, when no earlier approval of the operation is open",
 	Asking:    "ask again",
 	Answered:  "ask again: the answer was not being sent yet",
 	Denied:    "settle it as refused: a no stands",

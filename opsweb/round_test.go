@@ -55,6 +55,17 @@ func TestEveryRowOfTheTableIsTakenByAStory(t *testing.T) {
 			})
 		}
 	}
+	for name, run := range map[string]func(*testing.T) *world{"offered meanwhile": offeredMeanwhile, "approved before": approvedBefore} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for _, p := range History(run(t).disk.records()) {
+					if p.State.final() { // an earlier run's stands where that ended
+						rowsOf(t, p.Records, taken)
+					}
+				}
+			})
+		})
+	}
 	t.Run("all", func(t *testing.T) {
 		for _, a := range arrows {
 			if !taken[a] {

@@ -28,6 +28,11 @@ func (r *round) prepare() (move, error) {
 	if r.decision.Shown.Revision != r.op.Revision || r.decision.Shown.TermsHash != r.op.Terms.Hash() {
 		return move{}, fmt.Errorf("round %s: the answer was given to other terms", r.id)
 	}
+	if open, err := r.earlier(r.op); err != nil {
+		return move{}, err
+	} else if len(open) > 0 {
+		return settlef(Unknown, "round %s approves the same operation meanwhile; this approval was not sent", open[0].ID), nil
+	}
 	reference, err := operation.NewReference(r.ops.cfg.Rand)
 	if err != nil {
 		return move{}, err
@@ -43,7 +48,7 @@ func (r *round) prepare() (move, error) {
 func (r *round) sent(attempt int) Sent {
 	a := r.approval
 	return Sent{
-		Ref: r.reference.text, OperationID: a.OperationID, Revision: a.Revision, Approver: a.Approver,
+		Issuer: r.site.company.Issuer, Sid: r.reference.site.session.ID(), Ref: r.reference.text, OperationID: a.OperationID, Revision: a.Revision, Approver: a.Approver,
 		ApprovedAt: a.ApprovedAt, InputType: a.InputType, Reference: a.Reference, Attempt: attempt,
 	}
 }
@@ -64,8 +69,8 @@ func (r *round) send(ctx context.Context) (move, error) {
 		// A Company that is busy may have recorded it too, or be performing it (Operations v3, section 7).
 		r.unsure = true
 		if attempt >= sendTries || r.ops.cfg.Now().Add(pause).After(deadline) {
-			r.ops.notify(r.id, Approval{Outcome: "unknown"})
-			return settlef(Unknown, "the Company did not say whether it has recorded the approval, after %d tries", attempt), nil
+			m := settlef(Unknown, "the Company did not say whether it has recorded the approval, after %d tries", attempt)
+			return m.telling(Approval{Outcome: "unknown"}), nil
 		}
 		if err := wait(ctx, max(pause, rep.retryAfter)); err != nil {
 			return move{}, errStopped
@@ -92,8 +97,12 @@ func (r *round) answered(rep reply) move {
 	case operation.Recorded:
 		return move{on: evRecorded, body: Approval{Outcome: "recorded"}}
 	case operation.Declined:
-		r.ops.notify(r.id, Approval{Outcome: "declined", Reason: rep.Decline.Reason, Alternative: rep.Decline.Alternative})
-		return settle(Declined, rep.Decline.Reason)
+		if rep.broken == nil && rep.Decline.OperationID != r.op.ID {
+			// It says nothing of ours, which may be recorded.
+			return settle(Unknown, "the Company answered the approval with a decline of another operation").telling(Approval{Outcome: "unknown"})
+		}
+		return settle(Declined, rep.Decline.Reason).
+			telling(Approval{Outcome: "declined", Reason: rep.Decline.Reason, Alternative: rep.Decline.Alternative})
 	case operation.Known:
 		if rep.OperationID != r.op.ID {
 			return settle(Unknown, "the Company answered the approval with the state of another operation")
@@ -115,8 +124,7 @@ func (r *round) answered(rep reply) move {
 		}
 		return settle(Failed, "the Company no longer accepts the reference; the approval was not recorded")
 	default:
-		r.ops.notify(r.id, Approval{Outcome: "unknown"})
-		return settlef(Unknown, "the operations endpoint answered the approval with %s", rep.said())
+		return settlef(Unknown, "the operations endpoint answered the approval with %s", rep.said()).telling(Approval{Outcome: "unknown"})
 	}
 }
 
@@ -131,12 +139,11 @@ func (r *round) newTerms(rep reply) move {
 	case rep.Operation.ID != r.op.ID:
 		return settle(r.notSent(), "the Company answered the approval with another operation")
 	}
-	r.ops.notify(r.id, Approval{Outcome: "new_terms"})
 	r.ops.mu.Lock()
 	defer r.ops.mu.Unlock()
 	m := r.fetchedLocked(rep.Operation)
 	m.on = evNewTerms
-	return m
+	return m.telling(Approval{Outcome: "new_terms"})
 }
 
 // replay has the browser make the act again. That it does is written down before, by the way it is done in: from then
@@ -189,14 +196,18 @@ func (r *round) lookUp(ctx context.Context) (move, error) {
 		case rep.OperationID != r.op.ID:
 			return settle(Unknown, "the Company answered with the state of another operation"), nil
 		}
-		r.ops.notify(r.id, LookedUp{Status: string(rep.State)})
-		switch rep.State {
-		case operation.Performed:
-			return settle(Performed, ""), nil
-		case operation.Approved:
-			return r.stillApproved(ctx)
+		news := LookedUp{Status: string(rep.State)}
+		waits := rep.State == operation.Approved && r.onlyThePage() && r.ops.cfg.Now().Before(r.op.ExpiresAt) && !r.ops.cfg.Now().After(until)
+		if waits {
+			news.For = "the page to make its request by itself, until " + r.op.ExpiresAtSent
 		}
-		if r.ops.cfg.Now().After(until) {
+		r.ops.notify(r.id, news)
+		switch {
+		case rep.State == operation.Performed:
+			return settle(Performed, ""), nil
+		case rep.State == operation.Approved && !waits:
+			return r.stillApproved(ctx)
+		case !waits && r.ops.cfg.Now().After(until):
 			return settle(Unknown, "the Company is still performing it"), nil
 		}
 		if err := wait(ctx, pause); err != nil {
@@ -206,8 +217,17 @@ func (r *round) lookUp(ctx context.Context) (move, error) {
 	}
 }
 
+// onlyThePage reports whether nothing but the page's own doing can use the approval: no act of ours explains the round,
+// and no new reference came that would have to be looked at.
+func (r *round) onlyThePage() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.act() == nil && r.next == nil
+}
+
 // stillApproved goes on when the approval is recorded and not used up.
 func (r *round) stillApproved(ctx context.Context) (move, error) {
+	r.keepAlive()
 	next := r.takeSuccessor()
 	if next != nil {
 		rep, err := r.tryLookUp(ctx, next.reference, lookTries)

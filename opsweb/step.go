@@ -24,6 +24,7 @@ type round struct {
 	outcome Outcome
 	stopped error        // the round could not go on; its state in the ledger stands
 	held    browser.Held // the refusal that is to be made again; set by the round's goroutine alone
+	alive   *living      // an approval of an earlier revision, or of this one, that may still be used
 
 	// Of the goroutine that moves the round on.
 	reference Reference // the one to look up: of the approved revision, once there is one
@@ -34,9 +35,25 @@ type round struct {
 	approval  *operation.Approval
 	unsure    bool // an approval was sent and what became of it is not known
 	replays   int
+	looked    map[string]bool // rounds of the same operation that were looked up before this one asks
 
-	mu   sync.Mutex
-	next *successor // the last reference that came in answer to a replay
+	mu      sync.Mutex
+	next    *successor // the last reference that came in answer to a replay, or meanwhile
+	offered *offered   // other terms of the operation, which came while the User is being asked
+	recall  func()     // takes the open question back; nil while none is open
+}
+
+// living is an approval that the Company has recorded and that was not seen to be used up.
+type living struct {
+	reference Reference
+	revision  string
+	ends      string // as the Company wrote it
+}
+
+// offered is a revision that another reference to a round's operation named, and where it came.
+type offered struct {
+	op   operation.Operation
+	from successor
 }
 
 // successor is a reference that came when the browser made a round's act again.
@@ -80,7 +97,14 @@ type move struct {
 	on      Event
 	body    any
 	outcome Outcome
+	tells   any  // what is told when the line is on disk, before the body
 	written bool // the line is on disk already
+}
+
+// telling has a move tell news too, when its line is on disk.
+func (m move) telling(news any) move {
+	m.tells = news
+	return m
 }
 
 func settle(outcome Outcome, why string) move {
@@ -101,7 +125,7 @@ func (r *round) run(ctx context.Context) {
 		}
 		m, err := r.work(ctx)
 		if err == nil {
-			err = r.apply(ctx, m)
+			err = r.apply(ctx, r.whileAlive(m))
 		}
 		if err != nil {
 			r.stop(ctx, err)
@@ -118,7 +142,7 @@ func (r *round) work(ctx context.Context) (move, error) {
 	case Resighted:
 		return r.sightAgain(ctx)
 	case Fetched:
-		return r.openQuestion()
+		return r.openQuestion(ctx)
 	case Asking:
 		return r.ask(ctx)
 	case Answered:
@@ -151,6 +175,9 @@ func (r *round) apply(ctx context.Context, m move) error {
 			return fmt.Errorf("round %s: %s was not written down: %w", r.id, a.line, err)
 		}
 	}
+	if m.on == evRecorded {
+		r.keepAlive()
+	}
 	r.ops.mu.Lock()
 	r.state = a.to
 	if m.outcome != "" {
@@ -158,11 +185,40 @@ func (r *round) apply(ctx context.Context, m move) error {
 	}
 	r.ops.mu.Unlock()
 	// The news goes out before Settle can return because of it.
+	if m.tells != nil {
+		r.ops.notify(r.id, m.tells)
+	}
 	r.ops.notify(r.id, m.body)
 	r.ops.mu.Lock()
 	r.ops.changedLocked()
 	r.ops.mu.Unlock()
 	return nil
+}
+
+// keepAlive notes that the approval of the present revision is recorded and may be used from now on.
+func (r *round) keepAlive() {
+	r.ops.mu.Lock()
+	defer r.ops.mu.Unlock()
+	r.alive = &living{reference: r.reference, revision: r.op.Revision, ends: r.op.ExpiresAtSent}
+}
+
+// whileAlive has a round not end as known not to be performed while an approval of it can still be used: a page's own
+// request would use it up.
+func (r *round) whileAlive(m move) move {
+	if r.alive == nil || m.on != evSettle || m.outcome == Performed || m.outcome == Unknown {
+		return m
+	}
+	said := map[Outcome]string{
+		Refused:  "the User did not approve the new terms",
+		Declined: "the Company declined the new terms",
+		Expired:  "nobody approved the new terms in time",
+		Failed:   "the new terms could not be approved",
+	}[m.outcome]
+	if s, ok := m.body.(SettledAs); ok && s.Why != "" {
+		said += " (" + s.Why + ")"
+	}
+	alive := settlef(Unknown, "%s, and the approval of revision %s before is still recorded: it can be used until %s", said, r.alive.revision, r.alive.ends)
+	return alive.telling(m.tells)
 }
 
 // stop ends the work on a round that is not settled.

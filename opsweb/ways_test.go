@@ -1,6 +1,7 @@
 package opsweb
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -71,7 +72,7 @@ func newReferences() []story {
 		{name: "other terms: the User is asked", user: []say{yes, yes}, outcome: Performed,
 			endpoint: []answer{terms("v1"), recorded, state("approved"), terms("v2"), recorded, state("performed")}, site: []page{refused("r1"), refused("r2"), done},
 			want: approved + "recorded replaying RELOAD sighting replayed LOOK:r1 LOOK:r2 operation question answer sending APPROVE:r2:v2 recorded replaying RELOAD replayed LOOK:r2 settled"},
-		{name: "other terms, which the User refuses", user: []say{yes, no}, outcome: Refused,
+		{name: "other terms, which the User refuses while the first approval lives", user: []say{yes, no}, outcome: Unknown, why: "is still recorded",
 			endpoint: []answer{terms("v1"), recorded, state("approved"), terms("v2")}, site: []page{refused("r1"), refused("r2")},
 			want: approved + "recorded replaying RELOAD sighting replayed LOOK:r1 LOOK:r2 operation question refusal settled"},
 		{name: "another operation while the first is approved: not asked", user: []say{yes}, outcome: Unknown, why: "stays recorded",
@@ -105,6 +106,8 @@ func answersToTheApproval() []story {
 	return []story{
 		{name: "declined", endpoint: sent(declined(`,"reason":"Not online.","alternative":{"instructions":"Call."}`)), site: one, user: []say{yes}, outcome: Declined, why: "Not online.",
 			want: approved + "settled"},
+		{name: "a decline of another operation says nothing of ours", outcome: Unknown, why: "another operation", site: one, user: []say{yes},
+			endpoint: sent(answer{status: http.StatusForbidden, body: `{"error":"approval_declined","operation_id":"exc_2","revision":"v1"}`}), want: approved + "settled"},
 		{name: "declined without a word", endpoint: sent(declined("")), site: one, user: []say{yes}, outcome: Declined, want: approved + "settled"},
 		{name: "new terms: asked again", endpoint: sent(terms("v2"), recorded, state("performed")), site: []page{refused("r1"), done}, user: []say{yes, yes}, outcome: Performed,
 			want: approved + "operation question answer sending APPROVE:r1:v2 recorded replaying RELOAD replayed LOOK:r1 settled"},
@@ -162,6 +165,13 @@ func answersThatWereLost() []story {
 	}
 }
 
+// goneScript is a script's refusal, after which the tab leaves its page.
+func goneScript(ref string) page {
+	p := refusedScript(ref)
+	p.leaves = true
+	return p
+}
+
 func lookUpsBeforeTheQuestion() []story {
 	one := []page{refused("r1")}
 	return []story{
@@ -181,7 +191,11 @@ func lookUpsBeforeTheQuestion() []story {
 			want: "ACT sighting LOOK:r1 reference-gone RELOAD sighting new-reference LOOK:r2 operation question refusal settled"},
 		{name: "not accepted twice", endpoint: []answer{gone, gone}, site: []page{refused("r1"), refused("r2")}, outcome: Failed, why: "neither",
 			want: "ACT sighting LOOK:r1 reference-gone RELOAD sighting new-reference LOOK:r2 settled"},
-		{name: "not accepted, and no new reference comes", endpoint: []answer{gone}, site: []page{refused("r1"), done}, outcome: Failed, why: "no new one",
+		{name: "not accepted, and no new reference comes", endpoint: []answer{gone}, site: []page{refused("r1"), done}, outcome: Unknown, why: "no new one",
 			want: "ACT sighting LOOK:r1 reference-gone RELOAD settled"},
+		{name: "not accepted, and refused again without a reference", endpoint: []answer{gone}, site: []page{refused("r1"), {status: 403}}, outcome: Failed, why: "no new one",
+			want: "ACT sighting LOOK:r1 reference-gone RELOAD settled"},
+		{name: "not accepted, and the act can't be made again", endpoint: []answer{gone}, site: []page{goneScript("r1")}, outcome: Failed, why: "no new one",
+			want: "ACT sighting LOOK:r1 reference-gone settled"},
 	}
 }

@@ -1,0 +1,152 @@
+package opsweb
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/papaver-agent/papaver/operation"
+)
+
+// One operation is performed at most once, whichever run, context or Session it is met in. So before the User is asked
+// about one, the ledger is read for other rounds of it whose approval may be with the Company, and each of them is looked
+// up with its own reference first (Operations v3, section 7).
+
+// earlier returns the other rounds of op at the same Company whose approval may be with it and that nobody of this run
+// moves on, and that r has not looked up yet.
+func (r *round) earlier(op operation.Operation) ([]Past, error) {
+	records, err := r.ops.cfg.Ledger.Records(r.ops.life)
+	if err != nil {
+		return nil, fmt.Errorf("round %s: the ledger could not be read for earlier approvals of its operation: %w", r.id, err)
+	}
+	moving := map[string]bool{r.id: true}
+	r.ops.mu.Lock()
+	for _, other := range r.ops.rounds {
+		moving[other.id] = moving[other.id] || (!other.state.final() && other.stopped == nil)
+	}
+	r.ops.mu.Unlock()
+	var open []Past
+	for _, p := range History(records) {
+		if s := p.Approval(); s != nil && !moving[p.ID] && !r.looked[p.ID] && s.OperationID == op.ID && s.Issuer == r.site.company.Issuer {
+			open = append(open, p)
+		}
+	}
+	return open, nil
+}
+
+// lookUpEarlier asks what became of the other rounds' approvals of the round's operation, and returns how r goes on
+// because of it; no event when the User may be asked.
+func (r *round) lookUpEarlier(ctx context.Context) (move, error) {
+	op := r.op
+	if declined, err := r.declinedBefore(); err != nil || declined {
+		return settle(Declined, "the Company declined an approval of this very revision before; it is not approved again"), err
+	}
+	for {
+		open, err := r.earlier(op)
+		if err != nil || len(open) == 0 {
+			return move{}, err
+		}
+		if r.looked == nil {
+			r.looked = make(map[string]bool)
+		}
+		r.looked[open[0].ID] = true
+		m, err := r.afterEarlier(ctx, open[0], op)
+		if err != nil || m.on != "" {
+			return m, err
+		}
+	}
+}
+
+// declinedBefore reports whether the Company declined this very revision in any run (OPS3-6.88).
+func (r *round) declinedBefore() (bool, error) {
+	records, err := r.ops.cfg.Ledger.Records(r.ops.life)
+	if err != nil {
+		return false, fmt.Errorf("round %s: the ledger could not be read for earlier declines of its operation: %w", r.id, err)
+	}
+	return slices.ContainsFunc(History(records), func(p Past) bool {
+		s := p.sent
+		return p.Outcome == Declined && s != nil && s.Issuer == r.site.company.Issuer && s.OperationID == r.op.ID && s.Revision == r.op.Revision
+	}), nil
+}
+
+// afterEarlier looks one earlier round up, waiting while the Company performs it.
+func (r *round) afterEarlier(ctx context.Context, p Past, op operation.Operation) (move, error) {
+	sent := p.Approval()
+	reference, err := r.referenceOf(*sent)
+	if err != nil {
+		return settlef(Unknown, "an approval of it left before, in round %s, and can't be looked up: %v", p.ID, err), nil
+	}
+	until := r.ops.cfg.Now().Add(lookTime)
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		rep, err := r.tryLookUp(ctx, reference, lookTries)
+		switch {
+		case ctx.Err() != nil:
+			return move{}, errStopped
+		case err != nil:
+			return settlef(Unknown, "an approval of it left before, in round %s, and the Company could not be asked what became of that: %v", p.ID, err), nil
+		case rep.Kind == operation.Returned && rep.broken == nil && rep.Operation.ID == op.ID && p.neverRecorded(r.ops.cfg.Now()):
+			return move{}, nil // that approval never came to be recorded, and its process is gone
+		case rep.Kind != operation.Known || rep.broken != nil || rep.OperationID != op.ID:
+			return settlef(Unknown, "an approval of it left before, in round %s, and the Company no longer says what became of that: it answered with %s", p.ID, rep.said()), nil
+		}
+		r.ops.notify(r.id, LookedUp{Status: string(rep.State), For: "what becomes of the approval of round " + p.ID})
+		switch rep.State {
+		case operation.Performed:
+			return settlef(Performed, "it was performed already, by the approval of round %s; the new reference is not approved", p.ID), nil
+		case operation.Approved:
+			return r.approvedBefore(p, *sent, reference, op), nil
+		}
+		if r.ops.cfg.Now().After(until) {
+			return settlef(Unknown, "the Company is still performing it, by the approval of round %s", p.ID), nil
+		}
+		if err := wait(ctx, pause); err != nil {
+			return move{}, errStopped
+		}
+	}
+}
+
+// approvedBefore goes on when an earlier approval of op is recorded and not used up: of these very terms, the act is made
+// again and nobody is asked; of others, the User is asked, and told of it.
+func (r *round) approvedBefore(p Past, sent Sent, reference Reference, op operation.Operation) move {
+	if sent.Revision == op.Revision && p.TermsHash == op.Terms.Hash() {
+		r.reference, r.replays = reference, 0
+		r.keepAlive()
+		return move{on: evApprovedBefore, body: ApprovedBefore{Earlier: p.ID, Sent: sent}}
+	}
+	if sent.Revision == op.Revision {
+		return settlef(Unknown, "round %s approved this very revision with other terms, and that approval is still recorded", p.ID)
+	}
+	r.ops.mu.Lock()
+	defer r.ops.mu.Unlock()
+	r.alive = &living{reference: reference, revision: sent.Revision, ends: p.Ends}
+	return move{}
+}
+
+// knownBefore goes on when a new reference is answered with the state of an operation: an approval of it was recorded
+// before. One of ours is looked up like every earlier one, with the terms that the ledger has; of another nothing is known.
+func (r *round) knownBefore(rep reply) (move, error) {
+	open, err := r.earlier(operation.Operation{ID: rep.OperationID})
+	if err != nil {
+		return move{}, err
+	}
+	for _, p := range open {
+		if op, ok := p.operation(p.Approval().Revision); ok {
+			return r.returned(op), nil
+		}
+	}
+	return settlef(Unknown, "the Company says that it is %s already, and no approval of ours is open", rep.State), nil
+}
+
+// referenceOf is the reference that an approval in the verified ledger was sent with, under its own Session.
+func (r *round) referenceOf(sent Sent) (Reference, error) {
+	if sent.Sid == r.site.session.ID() {
+		return Reference{text: sent.Ref, site: r.site}, nil
+	}
+	s, err := r.site.session.Earlier(sent.Sid)
+	if err != nil {
+		return Reference{}, err
+	}
+	there := *r.site
+	there.session = s
+	return Reference{text: sent.Ref, site: &there}, nil
+}
