@@ -85,6 +85,10 @@ func (c *chrome) NewContext(context.Context) (browser.ContextID, error) {
 
 func (c *chrome) CloseContext(context.Context, browser.ContextID) error { return nil }
 
+func (c *chrome) Cookies(context.Context, browser.ContextID) ([]browser.Cookie, error) {
+	return nil, nil
+}
+
 func (c *chrome) NewTab(_ context.Context, _ browser.ContextID) (browser.Tab, error) {
 	t := &tab{chrome: c, id: browser.TargetID(c.next("tab")), changed: make(chan struct{})}
 	c.mu.Lock()
