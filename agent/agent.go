@@ -26,6 +26,7 @@ import (
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/internal/home"
+	"github.com/papaver-agent/papaver/internal/pace"
 	"github.com/papaver-agent/papaver/internal/randomid"
 	"github.com/papaver-agent/papaver/internal/reach"
 	"github.com/papaver-agent/papaver/internal/trouble"
@@ -48,8 +49,8 @@ type Config struct {
 	NoSandbox bool
 	Headful   bool
 
-	// Version forces the version of the protocol, such as "1.0". Empty: the newest of ours that the Company offers.
-	Version string
+	// Profile forces the version of the protocol that is spoken. Nil: the newest of ours that the Company offers.
+	Profile *profile.Profile
 	// SignedIn joins signed in, to the account that the User gave access to (papaver signin). Account is its label, empty
 	// for the only one, and Keyring opens the tokens that are kept there; it may be nil.
 	SignedIn bool
@@ -75,12 +76,12 @@ type Agent struct {
 	home     home.Home
 	reach    *reach.Reach
 	client   *http.Client
-	profile  *profile.Profile // the forced one; nil where the Company's documents choose
 	id       string
 	ledger   *ledger.Ledger
 	ops      *opsweb.Operations
 	progress *progress
-	visits   *visits
+	visits   visits
+	pace     *pace.Pace
 	server   *attach.Server
 
 	// life is the run's own: it ends with Close, or with the cause when Chromium ends under it.
@@ -113,7 +114,8 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 	if cfg.Events == nil {
 		cfg.Events = func(Event) {}
 	}
-	a := &Agent{cfg: cfg, visits: &visits{}}
+	a := &Agent{cfg: cfg}
+	a.pace = pace.New(pace.Config{Company: a.visits.company, Told: a.held, Now: cfg.Now})
 	a.life, a.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer func() {
 		if err != nil {
@@ -121,17 +123,11 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 			a.release()
 		}
 	}()
-	if cfg.Version != "" {
-		forced, known := profile.Of(cfg.Version)
-		if !known {
-			return nil, fmt.Errorf("version %q of the protocol is not one that we speak", cfg.Version)
-		}
-		a.profile = &forced
-	}
 	if a.reach, err = reach.New(reach.Config{ConnectTo: cfg.ConnectTo, CACerts: cfg.CACerts}); err != nil {
 		return nil, err
 	}
 	a.client = a.reach.Client(requestTimeout)
+	a.client.Transport = a.pace.Wrap(a.client.Transport)
 	if a.home, err = home.Open(cfg.Home); err != nil {
 		return nil, err
 	}

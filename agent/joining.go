@@ -17,9 +17,9 @@ import (
 func (v *Visit) join(ctx context.Context, returnTo string) error {
 	a := v.agent
 	joined, err := join.Join(ctx, v.context, v.company, v.session, returnTo)
-	if refused, ok := errors.AsType[*join.RefusedError](err); ok && busy(refused.Status) && v.rest.asked() {
-		if err := v.wait(ctx); err != nil {
-			return err
+	if refused, ok := errors.AsType[*join.RefusedError](err); ok && busy(refused.Status) && v.refused.have(v.company.JoinEndpoint) {
+		if err := a.pace.Wait(ctx, v.company.Domain); err != nil {
+			return restTrouble(v.company, err)
 		}
 		joined, err = join.Join(ctx, v.context, v.company, v.session, returnTo)
 	}
@@ -46,8 +46,8 @@ func (v *Visit) ready(ctx context.Context) error {
 	if v.session == nil {
 		return nil
 	}
-	if err := v.wait(ctx); err != nil {
-		return err
+	if err := v.agent.pace.Wait(ctx, v.company.Domain); err != nil {
+		return restTrouble(v.company, err)
 	}
 	stale, err := v.stale(ctx)
 	if err != nil || !stale {
@@ -84,13 +84,13 @@ func (v *Visit) ours(address string) bool {
 
 // act makes one act. A navigation that was answered with when to come again is made once more then.
 func (v *Visit) act(ctx context.Context, act browser.Act) (*browser.Made, error) {
-	v.rest.begin()
+	v.refused.begin()
 	made, err := v.context.Do(ctx, act)
-	if v.session == nil || act.Kind != browser.Navigate || !v.rest.refused(act.URL) {
+	if v.session == nil || act.Kind != browser.Navigate || !v.refused.have(act.URL) {
 		return made, err
 	}
-	if err := v.wait(ctx); err != nil {
-		return made, err
+	if err := v.agent.pace.Wait(ctx, v.company.Domain); err != nil {
+		return made, restTrouble(v.company, err)
 	}
 	return v.context.Do(ctx, act)
 }

@@ -1,91 +1,46 @@
 package agent
 
 import (
-	"context"
-	"fmt"
 	"net/url"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/papaver-agent/papaver/browser"
-	"github.com/papaver-agent/papaver/internal/retryafter"
+	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/internal/pace"
 )
 
-// longestRest is how long a Company's website is left alone at most, whatever it asks for.
-const longestRest = 10 * time.Minute
-
-// rest is how long a Company's website is to be left alone (draft 0.1, section 4.3). Safe for concurrent use.
-type rest struct {
-	mu     sync.Mutex
-	until  time.Time
-	status int
-	urls   []string // that were refused since the present act began
+// refusals are what a website refused to the present act for a while (429, or 503 with Retry-After). Safe for concurrent
+// use.
+type refusals struct {
+	mu   sync.Mutex
+	urls []string
 }
 
-// maxRefusedURLs bounds what one act's page can have us remember.
-const maxRefusedURLs = 64
+// maxRefusals bounds what one act's page can have us remember.
+const maxRefusals = 64
 
-func (r *rest) begin() {
+func (r *refusals) begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.urls = nil
 }
 
-// heard takes note of a response that says when to come again.
-func (r *rest) heard(l browser.Limited) {
-	after := retryafter.Read(l.RetryAfter, l.At, longestRest)
+func (r *refusals) add(url string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if until := l.At.Add(after); after > 0 && until.After(r.until) {
-		r.until, r.status = until, l.Status
-	}
-	if len(r.urls) < maxRefusedURLs {
-		r.urls = append(r.urls, l.URL)
+	if len(r.urls) < maxRefusals {
+		r.urls = append(r.urls, url)
 	}
 }
 
-// asked reports whether the website asked to be left alone for a while.
-func (r *rest) asked() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !r.until.IsZero()
-}
-
-// refused reports whether a request for url was refused since the present act began.
-func (r *rest) refused(url string) bool {
+func (r *refusals) have(url string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Contains(r.urls, url)
 }
 
-func (r *rest) end() (until time.Time, status int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.until, r.status
-}
-
-// wait returns when the website may be asked again, and tells the User how long that takes.
-func (v *Visit) wait(ctx context.Context) error {
-	a := v.agent
-	until, status := v.rest.end()
-	left := until.Sub(a.cfg.Now())
-	if left <= 0 {
-		return nil
-	}
-	a.progress.doing(fmt.Sprintf("waiting %s: %s asks to be left alone", left.Round(time.Second), v.company.Domain))
-	a.emit(Event{Time: a.cfg.Now(), Name: "waiting", Body: Waiting{Company: v.company.Domain, Status: status, Until: until}})
-	timer := time.NewTimer(left)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("waiting until %s may be asked again: %w", v.company.Domain, ctx.Err())
-	}
-}
-
-// visits are the visits of a run by their browser contexts. Safe for concurrent use.
+// visits are the visits of a run. Safe for concurrent use.
 type visits struct {
 	mu   sync.Mutex
 	list []*Visit
@@ -103,20 +58,47 @@ func (s *visits) remove(v *Visit) {
 	s.list = slices.DeleteFunc(s.list, func(other *Visit) bool { return other == v })
 }
 
-// limited takes a response that says when to come again. Only the Company's own holds its website back.
-func (s *visits) limited(l browser.Limited) {
+// find returns the first visit that is meant, or nil.
+func (s *visits) find(meant func(*Visit) bool) *Visit {
 	s.mu.Lock()
-	at := slices.IndexFunc(s.list, func(v *Visit) bool { return v.context.ID() == l.Context })
-	var v *Visit
-	if at >= 0 {
-		v = s.list[at]
+	defer s.mu.Unlock()
+	if at := slices.IndexFunc(s.list, meant); at >= 0 {
+		return s.list[at]
 	}
-	s.mu.Unlock()
-	if v == nil {
+	return nil
+}
+
+// company names the Company that a host belongs to, so that all requests to one are paced together: the Company of a
+// visit whose documents name the host, else the host itself.
+func (s *visits) company(host string) string {
+	if v := s.find(func(v *Visit) bool { return names(v.company, host) }); v != nil {
+		return v.company.Domain
+	}
+	return host
+}
+
+// names reports whether a host is the Company's, or one that its documents have us ask.
+func names(c *company.Company, host string) bool {
+	return c.Holds(host) || slices.ContainsFunc([]string{c.Issuer, c.JoinEndpoint, c.OperationsEndpoint, c.Server.Token}, func(at string) bool {
+		u, err := url.Parse(at)
+		return err == nil && u.Hostname() == host
+	})
+}
+
+// limited takes a response that says when to come again. Only the Company's own hold its website back.
+func (a *Agent) limited(l browser.Limited) {
+	v := a.visits.find(func(v *Visit) bool { return v.context.ID() == l.Context })
+	u, err := url.Parse(l.URL)
+	if v == nil || err != nil || !names(v.company, u.Hostname()) {
 		return
 	}
-	u, err := url.Parse(l.URL)
-	if err == nil && (v.company.Holds(u.Host) || l.URL == v.company.JoinEndpoint) {
-		v.rest.heard(l)
-	}
+	v.refused.add(l.URL)
+	a.pace.Heard(v.company.Domain, l.Status, l.RetryAfter)
+}
+
+// held tells the User that a Company wants to be left alone, and for how long.
+func (a *Agent) held(h pace.Hold) {
+	until := a.cfg.Now().Add(h.For)
+	a.progress.doing(h.Company + " asks to be left alone until " + until.Format("15:04:05"))
+	a.emit(Event{Time: a.cfg.Now(), Name: "waiting", Body: Waiting{Company: h.Company, Status: h.Status, Until: until}})
 }

@@ -79,6 +79,15 @@ func notSignedInTrouble(c *company.Company, label string) error {
 	}
 }
 
+// restTrouble is a Company that asks to be left alone for longer than a run waits.
+func restTrouble(c *company.Company, err error) error {
+	return &trouble.Error{
+		What: c.Domain + " asks to be left alone for a while", Err: err,
+		Done: "what was done before stands", Undone: "nothing more was asked of it",
+		Next: "run it again when that time is over",
+	}
+}
+
 func joinTrouble(c *company.Company, signedIn bool, err error) error {
 	t := &trouble.Error{Err: err, Done: "the browser sent one assertion to the join endpoint", Undone: "the browser is not joined; no page was used and no operation begun"}
 	switch {

@@ -23,7 +23,7 @@ type Visit struct {
 	company *company.Company // nil at an ordinary site
 	session *session.Session // nil at an ordinary site, and where no browser can be joined
 	joined  join.Joined
-	rest    rest
+	refused refusals
 }
 
 // Step is one thing to do: an act, and its number in the task for those who watch.
@@ -51,7 +51,7 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	}
 	v := &Visit{agent: a}
 	a.progress.doing("reading what " + where.Domain() + " publishes")
-	v.company, err = company.Discover(ctx, a.client, where, company.Options{Profile: a.profile, Cache: a.documents()})
+	v.company, err = company.Discover(ctx, a.client, where, company.Options{Profile: a.cfg.Profile, Cache: a.documents()})
 	why := ""
 	switch {
 	case errors.Is(err, company.ErrNothingPublished):
@@ -123,7 +123,7 @@ func (a *Agent) startBrowser(ctx context.Context) error {
 	b, err := browser.Start(ctx, browser.Config{
 		Driver: a.cfg.Driver, Bin: a.cfg.Chromium, NoSandbox: a.cfg.NoSandbox, Headful: a.cfg.Headful,
 		HostResolverRules: how.HostResolverRules, LeafKeys: how.LeafKeys, Private: a.reach.Named,
-		Watch: opsweb.Header, OnHeld: a.ops.Held, OnLimited: a.visits.limited, Now: a.cfg.Now,
+		Watch: opsweb.Header, OnHeld: a.ops.Held, OnLimited: a.limited, Now: a.cfg.Now,
 	})
 	if err != nil {
 		return browserTrouble(err, "what the site publishes was read", "no page was opened")
@@ -164,7 +164,7 @@ func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
 	}
 	result := Result{Made: made, Outcomes: a.ops.Outcomes()[before:]}
 	if len(result.Outcomes) == 0 {
-		if err := v.refused(s, made); err != nil {
+		if err := v.refusal(s, made); err != nil {
 			a.progress.step(s.Number, attach.StepFailed)
 			return result, err
 		}
@@ -173,8 +173,8 @@ func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
 	return result, nil
 }
 
-// refused is the error of a step that the Company's website refused without an operation that could be approved.
-func (v *Visit) refused(s Step, made *browser.Made) error {
+// refusal is the error of a step that the Company's website refused without an operation that could be approved.
+func (v *Visit) refusal(s Step, made *browser.Made) error {
 	if v.company == nil {
 		return nil // an ordinary site's refusals are its own affair
 	}

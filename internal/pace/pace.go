@@ -117,6 +117,20 @@ func (t transport) CloseIdleConnections() {
 	}
 }
 
+// Heard takes note of an answer that came by another way than a wrapped transport, such as a browser's: its status, and
+// its Retry-After as sent, empty when there was none.
+func (p *Pace) Heard(company string, status int, retryAfter string) {
+	header := make(http.Header)
+	if retryAfter != "" {
+		header.Set("Retry-After", retryAfter)
+	}
+	p.heard(company, p.cfg.Now(), &http.Response{StatusCode: status, Header: header})
+}
+
+// Wait returns when the Company is not held, before a request that goes another way than a wrapped transport. Its error
+// has [ErrHeld], as that of a RoundTrip.
+func (p *Pace) Wait(ctx context.Context, company string) error { return p.wait(ctx, company) }
+
 // wait returns when the Company is not held. Another's answer may hold it again in the meantime, so it looks again.
 func (p *Pace) wait(ctx context.Context, company string) error {
 	for {

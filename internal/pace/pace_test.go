@@ -385,3 +385,36 @@ func TestAClientThatIsHeldSaysSo(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatABrowserHeardHoldsEveryRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		p := pace.New(pace.Config{Company: func(string) string { return "shop" }, Chance: func() float64 { return 0 }})
+		p.Heard("shop", http.StatusServiceUnavailable, "") // says nothing of when to come again
+		if err := p.Wait(t.Context(), "shop"); err != nil || time.Since(s.begin) != 0 {
+			t.Fatalf("Wait = %v after %v", err, time.Since(s.begin))
+		}
+		p.Heard("shop", http.StatusTooManyRequests, "7")
+		res, err := p.Wrap(s).RoundTrip(mustRequest(t, "https://shop.test/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if got := s.sent[0].at; got != 7*time.Second {
+			t.Errorf("sent after %v", got)
+		}
+		p.Heard("shop", http.StatusTooManyRequests, "3600")
+		if err := p.Wait(t.Context(), "shop"); !errors.Is(err, pace.ErrHeld) {
+			t.Errorf("Wait = %v", err)
+		}
+	})
+}
+
+func mustRequest(t *testing.T, url string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
