@@ -12,6 +12,7 @@ import (
 
 	"github.com/papaver-agent/papaver/internal/home"
 	"github.com/papaver-agent/papaver/internal/reach"
+	"github.com/papaver-agent/papaver/profile"
 )
 
 // list is a flag that may be given several times.
@@ -101,6 +102,22 @@ func (w *wayFlags) check() error {
 		}
 	}
 	return nil
+}
+
+// profileFlag is a forced version of the protocol; nil when none is.
+type profileFlag struct{ forced *profile.Profile }
+
+func (f *flags) addProfile(about string) *profileFlag {
+	p := &profileFlag{}
+	f.Func("profile", about, func(version string) error {
+		forced, known := profile.Of(version)
+		if !known {
+			return fmt.Errorf("the versions spoken are %s", strings.Join(versions(), ", "))
+		}
+		p.forced = &forced
+		return nil
+	})
+	return p
 }
 
 // onTerminal reports whether a person sits at the program.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/papaver-agent/papaver/account"
 	"github.com/papaver-agent/papaver/agent"
 	"github.com/papaver-agent/papaver/browser/chromedpdriver"
 	"github.com/papaver-agent/papaver/company"
@@ -26,21 +27,27 @@ const (
 // runOptions are the flags of papaver run.
 type runOptions struct {
 	*flags
-	way     *wayFlags
-	company string
-	driver  string
-	sandbox bool
-	headful bool
-	timeout time.Duration
-	noTUI   bool
-	plain   bool
-	noInput bool
-	set     settings
+	way      *wayFlags
+	company  string
+	profile  *profileFlag
+	signedIn bool
+	account  string
+	driver   string
+	sandbox  bool
+	headful  bool
+	timeout  time.Duration
+	noTUI    bool
+	plain    bool
+	noInput  bool
+	set      settings
 }
 
 func runFlags() *runOptions {
 	o := &runOptions{flags: newFlags("run"), set: make(settings)}
 	o.StringVar(&o.company, "company", "", "the Company (`URL`), such as https://company.example")
+	o.profile = o.addProfile("speak this protocol `VERSION` (1.0, 0.2 or 0.1); without it the newest that the Company offers")
+	o.BoolVar(&o.signedIn, "signed-in", false, "join signed in, with the access that papaver signin was given")
+	o.StringVar(&o.account, "account", "", "with --signed-in: which of your accounts there (`LABEL`), when there are several")
 	o.StringVar(&o.driver, "driver", "chromedp", "what drives Chromium: chromedp")
 	o.way = o.addWay()
 	o.BoolVar(&o.sandbox, "sandbox", true, "Chromium's sandbox; as root Chromium needs --sandbox=false")
@@ -78,6 +85,8 @@ func runRun(ctx context.Context, e env, args []string) error {
 		return usagef("papaver run needs --company URL")
 	case o.driver != "chromedp":
 		return usagef("--driver %q is not built in; chromedp is", o.driver)
+	case o.account != "" && !o.signedIn:
+		return usagef("--account names an account for --signed-in")
 	case o.timeout <= 0:
 		return usagef("--timeout is longer than nothing")
 	}
@@ -129,6 +138,7 @@ func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow) e
 	ui := newRunUI(e, o)
 	a, err := agent.Start(ctx, agent.Config{
 		Home: dir, Driver: chromedpdriver.Driver{}, ConnectTo: o.way.connectTo, CACerts: o.way.cacerts,
+		Profile: o.profile.forced, SignedIn: o.signedIn, Account: o.account, Keyring: account.OSKeyring(e.getenv),
 		NoSandbox: !o.sandbox, Headful: o.headful, NoInput: o.noInput,
 		Title: f.Title, Steps: f.Labels(), Events: ui.event, Now: e.now, Logger: slog.New(slog.NewTextHandler(ui, nil)),
 	})
