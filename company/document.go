@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/papaver-agent/papaver/internal/reach"
 	"github.com/papaver-agent/papaver/internal/strictjson"
 )
 
@@ -163,8 +164,11 @@ func (d *discovery) ask(ctx context.Context, from string, into any, stored *entr
 		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err // it would name the address once more
 		}
-		return "", &DocumentError{Family: ErrUnreachable, Rule: "no answer", Cause: err,
-			Change: "let the host answer there over HTTPS, with a certificate for its name"}
+		change := "let the host answer there over HTTPS, with a certificate for its name"
+		if errors.Is(err, reach.ErrPrivateAddress) {
+			change = "let the host's name lead to public addresses only"
+		}
+		return "", &DocumentError{Family: ErrUnreachable, Rule: "no answer", Cause: err, Change: change}
 	}
 	defer func() { _ = res.Body.Close() }()
 	switch {

@@ -107,8 +107,8 @@ func checkExtensions(_ context.Context, d *discovery) (string, *DocumentError) {
 	}
 	if shape != d.profile.ExtensionShape {
 		return "", &DocumentError{Family: ErrVersion,
-			Rule:   fmt.Sprintf("extensions.operations is %s, and the document speaks protocol %s: it mixes versions", words[shape], d.profile.Version),
-			Change: fmt.Sprintf("let extensions.operations be %s, or list the other version", words[d.profile.ExtensionShape])}
+			Rule:   fmt.Sprintf("extensions.operations is %s, and not %s: poppy.json mixes versions", words[shape], words[d.profile.ExtensionShape]),
+			Change: fmt.Sprintf("let extensions.operations be %s, or list only the version whose shape it has", words[d.profile.ExtensionShape])}
 	}
 	return "extensions.operations is " + words[shape], nil
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/home"
 	"github.com/papaver-agent/papaver/internal/plaintext"
 	"github.com/papaver-agent/papaver/internal/reach"
+	"github.com/papaver-agent/papaver/profile"
 )
 
 // documentTimeout bounds one request for a document, its answer included.
@@ -24,22 +26,10 @@ type ruled struct {
 	Change  string          `json:"change,omitempty"`
 }
 
-// discovered is the last line of `discover --json`. What is offered is there only when everything agrees.
-type discovered struct {
-	Company   string   `json:"company"`
-	Agrees    bool     `json:"agrees"`
-	Published bool     `json:"published"` // false: the host answers that there is no poppy.json
-	Failed    int      `json:"failed"`    // rules
-	Versions  []string `json:"protocol_versions"`
-	Name      string   `json:"name,omitempty"`
-	Issuer    string   `json:"issuer,omitempty"`
-	Join      string   `json:"join_endpoint,omitempty"`
-	Endpoint  string   `json:"operations_endpoint,omitempty"`
-}
-
 // runDiscover asks for what is published now: no stored copy is used, and what is read replaces it.
 func runDiscover(ctx context.Context, e env, args []string) error {
 	f := newFlags("discover")
+	forced := f.addProfile("judge by the rules of this protocol `VERSION` (1.0, 0.2 or 0.1), whatever is listed")
 	given := f.addWay()
 	words, err := f.parse(e, args, 1, 1)
 	if err != nil {
@@ -52,17 +42,19 @@ func runDiscover(ctx context.Context, e env, args []string) error {
 	if err := given.check(); err != nil {
 		return err
 	}
+	how := company.Options{Profile: forced.forced}
 	way, err := reach.New(reach.Config{ConnectTo: given.connectTo, CACerts: given.cacerts})
 	if err != nil {
 		return err
 	}
-	var cache *company.Cache // none for test hosts: their documents must not stand for the real ones later
-	if len(given.connectTo) == 0 {
-		if cache, err = f.documents(e); err != nil {
+	if len(given.connectTo) == 0 { // what a test host publishes must not stand for the real one's later
+		cache, err := f.documents(e)
+		if err != nil {
 			return err
 		}
+		how.Cache = cache.Anew()
 	}
-	report := company.Examine(ctx, way.Client(documentTimeout), where, company.Options{Cache: cache.Anew()})
+	report := company.Examine(ctx, way.Client(documentTimeout), where, how)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -70,12 +62,21 @@ func runDiscover(ctx context.Context, e env, args []string) error {
 	if f.json {
 		writeReport(&out, where, report)
 	} else {
-		printReport(e, where, report)
+		printReport(e.stdout, where, report, how.Profile != nil)
 	}
 	if report.Company == nil {
 		return exitCode(exitError)
 	}
 	return out.failed()
+}
+
+// versions are those that we speak, the newest first.
+func versions() []string {
+	var all []string
+	for _, p := range profile.All() {
+		all = append(all, p.Version)
+	}
+	return all
 }
 
 // documents is the home's cache of what Companies publish.
@@ -112,77 +113,42 @@ func lineOf(f company.Finding) ruled {
 	return line
 }
 
-func writeReport(out *lines, where company.Address, r *company.Report) {
-	for _, f := range r.Findings {
-		out.write(lineOf(f))
-	}
-	end := discovered{Company: where.Domain(), Agrees: r.Company != nil, Versions: []string{}}
-	end.Failed, end.Published = failures(r)
-	for _, v := range r.Versions {
-		end.Versions = append(end.Versions, plaintext.Whole(v).String())
-	}
-	if c := r.Company; c != nil {
-		end.Name, end.Issuer = plaintext.Whole(c.Name).String(), plaintext.Whole(c.Issuer).String()
-		end.Join, end.Endpoint = plaintext.Whole(c.JoinEndpoint).String(), plaintext.Whole(c.OperationsEndpoint).String()
-	}
-	out.write(end)
-}
-
-func printReport(e env, where company.Address, r *company.Report) {
+func printReport(w io.Writer, where company.Address, r *company.Report, forced bool) {
 	domain := plaintext.Domain(where.Domain())
 	if r.Company != nil {
-		printOffer(e, r)
+		printOffer(w, r, forced)
 	}
+	at := ""
 	for _, f := range r.Findings {
 		line := lineOf(f)
+		if line.URL != at && line.URL != "" {
+			at = line.URL
+			fmt.Fprintln(w, at)
+		}
 		mark := map[company.Verdict]string{company.OK: "ok   ", company.Failed: "FAIL ", company.NotReached: "-    "}[line.Verdict]
-		fmt.Fprintf(e.stdout, "%s%s\n", mark, line.Rule)
+		reason := ""
+		if line.Verdict == company.NotReached {
+			reason = " (not reached: an earlier rule failed)"
+		}
+		fmt.Fprintf(w, "  %s%s%s\n", mark, line.Rule, reason)
 		switch line.Verdict {
 		case company.OK:
-			fmt.Fprintf(e.stdout, "       found:  %s\n", line.Found)
+			fmt.Fprintf(w, "         found:  %s\n", line.Found)
 		case company.Failed:
-			fmt.Fprintf(e.stdout, "       at:     %s\n       found:  %s\n       change: %s\n", line.URL, line.Found, line.Change)
-		case company.NotReached:
-			fmt.Fprintln(e.stdout, "       not reached: an earlier rule failed")
+			fmt.Fprintf(w, "         found:  %s\n         change: %s\n", line.Found, line.Change)
 		}
 	}
-	switch failed, published := failures(r); {
-	case r.Company != nil:
-		fmt.Fprintf(e.stdout, "%s: everything agrees\n", domain)
-	case !published:
-		fmt.Fprintf(e.stdout, "%s publishes no poppy.json: it is browsed as an ordinary site, by a signed-out visitor\n", domain)
-	default:
-		fmt.Fprintf(e.stdout, "%s: %d of %d rules failed, so nothing that it offers is used\n", domain, failed, len(r.Findings))
-	}
-}
-
-// printOffer says in plain words what the Company offers.
-func printOffer(e env, r *company.Report) {
-	c := r.Company
-	say := func(label, value string) {
-		fmt.Fprintf(e.stdout, "  %-18s %s\n", label, plaintext.Whole(value))
-	}
-	if c.Name == "" {
-		fmt.Fprintf(e.stdout, "%s gives itself no name\n", plaintext.Domain(c.Domain))
-	} else {
-		fmt.Fprintf(e.stdout, "%s calls itself %s\n", plaintext.Domain(c.Domain), plaintext.Quote(c.Name))
-	}
-	for _, v := range r.Versions {
-		say("protocol version", v)
-	}
-	say("issuer", c.Issuer)
-	if c.Joinable() {
-		say("join", c.JoinEndpoint)
-	} else {
-		say("join", "none: it is browsed as an ordinary site, by a signed-out visitor")
-	}
+	failed, published := failures(r)
 	switch {
-	case c.OperationsEndpoint != "":
-		say("operations", c.OperationsEndpoint)
-	case c.OperationsListed:
-		say("operations", "none on its website")
+	case r.Company != nil:
+		fmt.Fprintf(w, "%s: everything agrees, by the rules of protocol %s\n", domain, r.Profile.Version)
+	case !published:
+		fmt.Fprintf(w, "%s publishes no poppy.json: it is browsed as an ordinary site, by a signed-out visitor\n", domain)
+	case r.Profile == nil && errors.Is(r.Failure(), company.ErrVersion):
+		fmt.Fprintf(w, "%s lists no version that we speak, so nothing that it offers is used; --profile VERSION judges it by the rules of one\n", domain)
+	case r.Profile == nil:
+		fmt.Fprintf(w, "%s: poppy.json cannot be read, so nothing that it offers is used\n", domain)
 	default:
-		say("operations", "none in our version")
+		fmt.Fprintf(w, "%s: %d of %d rules of protocol %s failed, so nothing that it offers is used\n", domain, failed, len(r.Findings), r.Profile.Version)
 	}
-	fmt.Fprintln(e.stdout)
 }

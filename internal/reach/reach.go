@@ -236,7 +236,7 @@ func (r *Reach) addresses(ctx context.Context, host string) ([]netip.Addr, error
 	}
 	for _, a := range found {
 		if !Public(a) {
-			return nil, fmt.Errorf("%s is at %s: %w; name it with --connect-to if that is meant", host, a, ErrPrivateAddress)
+			return nil, fmt.Errorf("%s is at %s: %w; name it with --connect-to if that is meant", host, a.Unmap(), ErrPrivateAddress)
 		}
 	}
 	return found, nil
