@@ -241,7 +241,8 @@ func (e *engine) Fail(ctx context.Context, id browser.PausedID) error {
 	return err
 }
 
-// Close ends the Chromium politely within ctx, and then kills it.
+// Close ends the Chromium politely within ctx, and then kills it. It returns when the process was waited for, and those
+// of its group that are our children by then.
 func (e *engine) Close(ctx context.Context) error {
 	var err error
 	select {
@@ -260,5 +261,5 @@ func (e *engine) Close(ctx context.Context) error {
 	e.closing = true
 	e.mu.Unlock()
 	e.watching.Wait()
-	return err
+	return errors.Join(err, e.reap(ctx))
 }

@@ -6,11 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/papaver-agent/papaver/browser"
+	"github.com/papaver-agent/papaver/browser/chromedpdriver"
 )
 
 // fakeChromium in the environment makes the test's program a Chromium that fails as the value says.
@@ -18,6 +23,7 @@ const fakeChromium = "FAKE_CHROMIUM"
 
 const (
 	noDownloadBehavior = "no download behavior" // Browser.setDownloadBehavior fails
+	orphans            = "orphans"              // a process outlives it for a moment
 	lateTab            = "late tab"             // Target.createTarget of a context is answered when targets are asked for
 )
 
@@ -68,6 +74,9 @@ func speak(fault string) {
 	}
 	info := func(id, kind, context string) map[string]any {
 		return map[string]any{"targetId": id, "type": kind, "title": "", "url": "about:blank", "attached": false, "canAccessOpener": false, "browserContextId": context}
+	}
+	if fault == orphans {
+		orphan()
 	}
 	var targets []map[string]any
 	var late *message
@@ -136,6 +145,17 @@ func speak(fault string) {
 	}
 }
 
+// orphan starts a process that ends when this one has.
+func orphan() {
+	cmd := exec.Command("/bin/sh", "-c", "read line")
+	if _, err := cmd.StdinPipe(); err != nil {
+		panic(err)
+	}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+}
+
 func targets(t *testing.T, e browser.Engine) []browser.Target {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -179,5 +199,28 @@ func TestATabThatComesTooLateIsClosed(t *testing.T) {
 		if ctx.Err() != nil {
 			t.Fatal("it is open for ever")
 		}
+	}
+}
+
+// TestWhatOutlivesChromiumIsWaitedFor makes the test's process what a container's first one is: where orphans go.
+func TestWhatOutlivesChromiumIsWaitedFor(t *testing.T) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	bin, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := chromedpdriver.Driver{}.Start(t.Context(), browser.Process{Bin: bin, ProfileDir: t.TempDir(), Env: []string{fakeChromium + "=" + orphans}}, func(browser.Paused) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := e.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); !errors.Is(err, syscall.ECHILD) {
+		t.Errorf("process %d is left to be waited for: %v", pid, err)
 	}
 }
