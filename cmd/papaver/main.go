@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // env is what a command may touch of the process.
@@ -31,6 +33,9 @@ func main() {
 	// A reader that went away must not kill us in the middle of a round: writing to it is an error like another. The
 	// signal is caught and not ignored, since what is ignored stays so in the programs we start.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	// What outlives Chromium for a moment comes to us, who wait for it, and not to a container's first process, which may
+	// not. A kernel without it changes nothing else.
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	self, err := os.Executable()
 	if err != nil {
 		self = os.Args[0]
@@ -56,6 +61,9 @@ func commands() []command {
 		{"run", "run FLOW.json --company URL", "make a browsing task; questions appear here, or wait for papaver tui", runRun},
 		{"tui", "tui", "show the home's running tasks and the questions that wait", runTUI},
 		{"discover", "discover COMPANY", "read and check what a Company publishes, rule by rule", runDiscover},
+		{"signin", "signin COMPANY", "give this agent access to your account at a Company", runSignIn},
+		{"signout", "signout COMPANY", "take that access back", runSignOut},
+		{"companies", "companies", "the Companies this home knows, and where you are signed in", runCompanies},
 		{"ledger", "ledger list|show ID|verify|export", "what happened, and proof that the record is intact", runLedger},
 		{"identity", "identity init --client-id URL --name NAME | show | check | rotate | revoke-key KID", "the agent's keys, what to publish of them, and what is really published", runIdentity},
 		{"site", "site [--agent-dir DIR]", "the bundled Company alone, for trying agents against", runSite},

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/papaver-agent/papaver/account"
+	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/internal/plaintext"
+	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/session"
+	"github.com/papaver-agent/papaver/signin"
+)
+
+const nobodySignedIn = "nothing was signed in, and what was there before stands"
+
+// signInFlags are the words of a sign-in.
+type signInFlags struct {
+	*flags
+	way     *wayFlags
+	kind    string
+	scope   string
+	label   string
+	keyring bool
+	again   bool
+	open    bool
+	input   int
+
+	asked []string        // of --scope
+	given map[string]bool // the flags that were given
+}
+
+func newSignInFlags() *signInFlags {
+	f := &signInFlags{flags: newFlags("signin"), given: make(map[string]bool)}
+	f.way = f.addWay()
+	f.StringVar(&f.kind, "type", "", "direct, device or mediated (`TYPE`; default: the first of those that the Company offers)")
+	f.StringVar(&f.scope, "scope", "", "what the access is for (`SCOPES`, separated by spaces; default: the least, to read)")
+	f.StringVar(&f.label, "account", "", "your own word (`NAME`) for this account, when you have several at the Company")
+	f.BoolVar(&f.keyring, "keyring", false, "keep the account token in the desktop's keyring, and not in a file of the home")
+	f.BoolVar(&f.again, "again", false, "sign in also when the access is there already")
+	f.BoolVar(&f.open, "open", false, "open the Company's page in your browser (done by itself where there is a desktop)")
+	f.IntVar(&f.input, "input-fd", -1, "read what would be asked from file descriptor `N`: for mediated sign-in a JSON object, for direct the callback address")
+	return f
+}
+
+// check finds wrong usage before anything is done.
+func (f *signInFlags) check() error {
+	f.Visit(func(given *flag.Flag) { f.given[given.Name] = true })
+	if f.kind != "" && !slices.Contains(signin.Types(), signin.Type(f.kind)) {
+		return usagef("--type %s: the types are direct, device and mediated", f.kind)
+	}
+	var err error
+	if f.asked, err = signin.ParseScope(f.scope); err != nil {
+		return usageError{err.Error()}
+	}
+	if f.given["scope"] && len(f.asked) == 0 {
+		return usagef("--scope names no scope")
+	}
+	if f.given["input-fd"] && (f.input < 0 || f.input == 1 || f.input == 2) {
+		return usagef("--input-fd %d: it is a file descriptor to read from", f.input)
+	}
+	return f.way.check()
+}
+
+func runSignIn(ctx context.Context, e env, args []string) error {
+	f := newSignInFlags()
+	words, err := f.parse(e, args, 1, 1)
+	if err != nil {
+		return err
+	}
+	where, err := company.ParseAddress(words[0])
+	if err != nil {
+		return usageError{err.Error()}
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	out := &lines{w: e.stdout}
+	if !f.json {
+		out = &lines{w: io.Discard}
+	}
+	err = f.signIn(ctx, e, where, out)
+	if code, ok := endOfSignIn(err); ok {
+		t := signInTrouble(err)
+		out.write(errorLine{Time: e.now(), Event: "error", Error: t.Said()})
+		printError(e.stderr, t)
+		return code
+	}
+	return errors.Join(err, out.failed())
+}
+
+// signIn is the command, its flags read.
+func (f *signInFlags) signIn(ctx context.Context, e env, where company.Address, out *lines) error {
+	u, err := f.at(ctx, e, f.way, where, nobodySignedIn)
+	if err != nil {
+		return err
+	}
+	defer u.close()
+	key := account.Key{Issuer: u.company.Issuer, Label: f.label}
+	before, err := u.accounts.Find(key)
+	switch {
+	case errors.Is(err, account.ErrLabel):
+		return usagef("--account %q: %v", f.label, err)
+	case err != nil && !errors.Is(err, account.ErrNone):
+		return err
+	}
+	had := err == nil
+	place := f.place(had, before)
+	if err := u.accounts.Check(ctx, place); err != nil {
+		return keyringTrouble(err, "what the Company publishes was read", nobodySignedIn)
+	}
+	sess, err := u.newSession()
+	if err != nil {
+		return err
+	}
+	if had && !f.again {
+		if had, err = f.stands(ctx, u, sess, before, out); err != nil || had && before.Covers(f.asked) {
+			return err
+		}
+	}
+	ui := newSignInUI(e, f, out)
+	defer ui.close()
+	kind, scope, err := f.choose(u.company, had, before, ui.handy())
+	if err != nil {
+		return chooseTrouble(u.company, err)
+	}
+	result, err := signin.SignIn(ctx, signin.Config{
+		Company: u.company, Server: u.server, Session: sess, Client: u.client, Accounts: u.accounts, Label: f.label, Place: place,
+		ClientID: u.identity.ClientID(), Redirect: u.identity.RedirectURI(), UI: ui, Now: e.now,
+	}, kind, scope)
+	if err != nil {
+		return &signInError{company: u.company, kind: kind, err: err}
+	}
+	f.tell(e, u, result, out)
+	return nil
+}
+
+// place is where the token is to be kept: as said now, else where the account's token is.
+func (f *signInFlags) place(had bool, before account.Account) account.Place {
+	switch {
+	case f.keyring:
+		return account.PlaceKeyring
+	case had && !f.given["keyring"]:
+		return before.Place
+	default:
+		return account.PlaceFile
+	}
+}
+
+// stands finds out whether the access that is kept is still good, by using it, and says so.
+func (f *signInFlags) stands(ctx context.Context, u *companyUse, sess *session.Session, before account.Account, out *lines) (bool, error) {
+	if before.ClientID != u.identity.ClientID() {
+		fmt.Fprintf(u.env.stderr, "The access that is kept belongs to the agent %s, and this home is now %s: you sign in anew.\n",
+			plaintext.Whole(before.ClientID), plaintext.Whole(u.identity.ClientID()))
+		return false, nil
+	}
+	id, err := sess.Start(ctx)
+	if err != nil {
+		return false, &signInError{company: u.company, err: err}
+	}
+	_, err = u.accounts.Refresh(ctx, before.Key, u.server, account.Request{SessionID: id, Key: sess.Key()})
+	if ended, ok := errors.AsType[*account.EndedError](err); ok {
+		fmt.Fprintf(u.env.stderr, "%s. You sign in anew.\n", plaintext.Whole(ended.Error()))
+		return false, nil
+	}
+	if err != nil {
+		return false, &signInError{company: u.company, err: err}
+	}
+	now, err := u.accounts.Find(before.Key) // the Company may have changed what it reaches
+	if err != nil || !now.Covers(f.asked) {
+		return err == nil, err
+	}
+	if f.json {
+		out.write(signedInLine{Time: u.env.now(), Event: "signed_in", accountLine: lineOfAccount(now), Already: true, Missing: []string{}})
+	} else {
+		fmt.Fprintf(u.env.stdout, "already signed in at %s\n", plaintext.Domain(now.Domain))
+		printAccount(u.env, now)
+		fmt.Fprintln(u.env.stdout, "  nothing was done; --again signs in anew, --scope asks for more")
+	}
+	return true, nil
+}
+
+// choose picks type and scopes. More is asked for together with what is there already: the new access takes the place of
+// the old one.
+func (f *signInFlags) choose(c *company.Company, had bool, before account.Account, handy bool) (signin.Type, []string, error) {
+	scope := f.asked
+	if had && !f.again {
+		scope = slices.Clone(before.Scope)
+		for _, s := range f.asked {
+			if !slices.Contains(scope, s) {
+				scope = append(scope, s)
+			}
+		}
+	}
+	return signin.Choose(c, signin.Type(f.kind), scope, handy)
+}
+
+// errorLine, signedInLine and those of signinui.go are the events of `signin --json`.
+type errorLine struct {
+	Time  time.Time `json:"time"`
+	Event string    `json:"event"`
+	*trouble.Error
+}
+
+type signedInLine struct {
+	Time  time.Time `json:"time"`
+	Event string    `json:"event"`
+	accountLine
+	Missing   []string `json:"missing"`   // asked for and not granted
+	Replaced  bool     `json:"replaced"`  // an older access
+	Already   bool     `json:"already"`   // nothing was done
+	Unrevoked string   `json:"unrevoked"` // why the older access could not be revoked; empty when it was
+}
+
+// tell says what came of it.
+func (f *signInFlags) tell(e env, u *companyUse, r signin.Result, out *lines) {
+	a, unrevoked := r.Kept.Account, ""
+	if err := r.Kept.Unrevoked; err != nil {
+		unrevoked = plaintext.Whole(err.Error()).String()
+	}
+	if f.json {
+		out.write(signedInLine{
+			Time: e.now(), Event: "signed_in", accountLine: lineOfAccount(a), Missing: safe(r.Missing()), Replaced: r.Kept.Replaced, Unrevoked: unrevoked,
+		})
+	} else {
+		fmt.Fprintf(e.stdout, "signed in at %s\n", plaintext.Domain(a.Domain))
+		printAccount(e, a)
+	}
+	if missing := r.Missing(); len(missing) > 0 {
+		fmt.Fprintf(e.stderr, "Not granted, though it was asked for: %s\n", strings.Join(safe(missing), " "))
+	}
+	if r.Kept.Replaced && unrevoked == "" {
+		fmt.Fprintln(e.stderr, "The access from before was revoked; this one takes its place.")
+	}
+	if unrevoked != "" {
+		fmt.Fprintf(e.stderr, "This access takes the place of the one from before, which the Company has not revoked yet: %s\nIt is tried again when you sign in or out the next time.\n", unrevoked)
+	}
+}
+
+// safe is a list of a Company's words with nothing in it that could move a cursor. It is never nil.
+func safe(words []string) []string {
+	shown := make([]string, 0, len(words))
+	for _, w := range words {
+		shown = append(shown, plaintext.Line(w, 60).String())
+	}
+	return shown
+}
