@@ -191,7 +191,13 @@ func (ui *runUI) result(end ending, err error, stands string) error {
 func inWords(ev agent.Event) string {
 	switch b := ev.Body.(type) {
 	case agent.Joined:
-		return fmt.Sprintf("joined %s as a guest", plaintext.Domain(b.Company))
+		how := "as a guest"
+		if b.SignedIn {
+			how = "signed in"
+		}
+		return fmt.Sprintf("joined %s %s", plaintext.Domain(b.Company), how)
+	case agent.Waiting:
+		return fmt.Sprintf("%s asks to be left alone until %s (status %d)", plaintext.Domain(b.Company), b.Until.Format("15:04:05"), b.Status)
 	case agent.Visiting:
 		return fmt.Sprintf("visiting %s as an ordinary visitor: %s", plaintext.Domain(b.Company), b.Why)
 	case agent.Acted:
