@@ -36,9 +36,6 @@ func main() {
 	// What outlives Chromium for a moment comes to us, who wait for it, and not to a container's first process, which may
 	// not. A kernel without it changes nothing else.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-	// What outlives Chromium for a moment comes to us, who wait for it, and not to a container's first process, which may
-	// not. A kernel without it changes nothing else.
-	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	self, err := os.Executable()
 	if err != nil {
 		self = os.Args[0]
