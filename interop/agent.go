@@ -21,6 +21,9 @@ import (
 	"github.com/papaver-agent/papaver/session"
 )
 
+// ourRedirect is where a sign-in page sends the User's browser back to.
+const ourRedirect = "https://agent.example/oauth/callback"
+
 // Times of our side.
 const (
 	exchangeTimeout = 20 * time.Second

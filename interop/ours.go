@@ -173,7 +173,7 @@ func (j *journeys) journey(ctx context.Context, kind signin.Type) {
 func (j *journeys) signIn(ctx context.Context, s *session.Session, key account.Key, kind signin.Type, u *user) (signin.Result, error) {
 	return signin.SignIn(ctx, signin.Config{
 		Company: j.company, Server: j.server, Session: s, Client: j.client, Accounts: j.accounts, Label: key.Label,
-		Place: account.PlaceFile, ClientID: ourClientID, Redirect: "https://agent.example/oauth/callback", UI: u, Now: j.now,
+		Place: account.PlaceFile, ClientID: ourClientID, Redirect: ourRedirect, UI: u, Now: j.now,
 	}, kind, asked)
 }
 

@@ -17,5 +17,6 @@ var rows = []row{
 	{"our agent at the peer's Company, draft 0.2", python02, oursAgainstPeer(python02)},
 	{"our agent at the peer's Company, draft 0.2 with nonces", python02, oursAgainstPeer(python02, "--nonce")},
 	{"jose reads our statements", node, joseChecks},
+	{"our sign-in at oidc-provider, protocol 1.0", node, providerChecks},
 	{"structured-headers reads our fields", node, fieldChecks},
 }
