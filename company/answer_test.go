@@ -70,6 +70,68 @@ func TestADocumentOfTheLargestSizeAndDepthIsRead(t *testing.T) {
 	}
 }
 
+// Clauses: S01-3.02, S01-3.03, S01-3.04
+func TestARedirectOfEveryKindIsFollowedToHTTPSAndNeverElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		for _, version := range []string{"0.1", "1.0"} {
+			w := example(nil)
+			if version == "0.1" {
+				w = draft(version)
+			}
+			const elsewhere = "https://host.provider.example/example.com.json"
+			w.pages[elsewhere] = w.pages[poppyURL]
+			w.pages[poppyURL] = page{status: status, location: elsewhere}
+			if c, err := w.discover(t); err != nil || c.Domain != "example.com" {
+				t.Errorf("%d: %+v, %v", status, c, err)
+			}
+			// Not even as one hop of several, and to a host that would answer.
+			w.pages[elsewhere] = page{status: status, location: "http://host.provider.example/poppy.json"}
+			w.pages["http://host.provider.example/poppy.json"] = page{status: 301, location: "https://host.provider.example/last"}
+			w.pages["https://host.provider.example/last"] = page{body: goodPoppy}
+			w.asked = nil
+			c, err := w.discover(t)
+			wantDocumentError(t, c, err, company.ErrUnreadable, poppyURL, "redirects to something else than an https URL")
+			if len(w.asked) != 2 {
+				t.Errorf("%d: asked for %q", status, w.asked)
+			}
+		}
+	}
+}
+
+// asking notes the header of every request.
+type asking struct {
+	*web
+	with []http.Header
+}
+
+func (a *asking) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.with = append(a.with, r.Header.Clone())
+	return a.web.RoundTrip(r)
+}
+
+// Whoever serves a document, and whoever it is redirected to, learns nothing of the User.
+func TestDocumentsAreAskedForWithoutCredentials(t *testing.T) {
+	t.Parallel()
+	a := &asking{web: example(func(p map[string]page) {
+		p["https://cdn.example/poppy.json"] = p[poppyURL]
+		p[poppyURL] = page{status: 302, location: "https://cdn.example/poppy.json"}
+	})}
+	client := &http.Client{Transport: a, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if _, err := company.Discover(t.Context(), client, mustParse(t, "example.com"), company.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for i, header := range a.with {
+		if len(header) != 1 || header.Get("Accept") != "application/json" {
+			t.Errorf("%s was asked for with %q", a.asked[i], header)
+		}
+	}
+	a.pages[poppyURL] = page{status: 302, location: "https://user:secret@cdn.example/poppy.json"}
+	if c, err := a.web.discover(t); err == nil {
+		t.Errorf("a redirect that gives us a password was followed: %+v", c)
+	}
+}
+
 func TestRedirectsToHTTPSAreFollowedAndTheDocumentBelongsToWhereItWasAskedFor(t *testing.T) {
 	t.Parallel()
 	w := example(func(p map[string]page) {

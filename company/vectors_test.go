@@ -63,7 +63,7 @@ var elsewhere = map[string]string{
 	"rate_limited":       "it is an API's answer, and not discovery's",
 }
 
-// Clauses: S01-3.02, S01-3.04, S01-3.05, S01-3.2.01, S01-3.2.02, S01-3.2.06, S01-3.2.07, S01-3.3.04, S01-3.3.05, S01-6.02
+// Clauses: S01-3.02, S01-3.04, S01-3.05, S01-3.2.02, S01-3.2.06, S01-3.2.07, S01-3.3.02, S01-3.3.04, S01-3.3.05, S01-6.02
 func TestTheVectorsOfAnotherImplementationAgree(t *testing.T) {
 	t.Parallel()
 	checks := map[string]func(*testing.T, profile.Profile, vector){
