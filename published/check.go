@@ -63,6 +63,7 @@ type inspection struct {
 	agent                   agentDocument
 	keys                    keySet
 	agentHeader, keysHeader http.Header
+	private                 map[document][]string // names of the private keys in it
 }
 
 // agentDocument is the part of a client metadata document that we compare; other members are ignored.
@@ -95,7 +96,9 @@ type rule struct {
 	name  string
 	of    document
 	reads bool
-	check func(ctx context.Context, in *inspection) Finding
+	// always: it is reached even where its document could not be decoded.
+	always bool
+	check  func(ctx context.Context, in *inspection) Finding
 }
 
 // Check asks for what is really published at the client id and at its jwks_uri, and compares it with the identity at
@@ -105,7 +108,7 @@ type rule struct {
 func Check(ctx context.Context, client *http.Client, id *session.Identity, now time.Time) ([]Finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	in := &inspection{client: client, now: now, status: id.KeyStatuses(now), agentAt: id.ClientID()}
+	in := &inspection{client: client, now: now, status: id.KeyStatuses(now), agentAt: id.ClientID(), private: make(map[document][]string)}
 	documents, err := id.Published()
 	if err != nil {
 		return nil, err
@@ -122,9 +125,9 @@ func Check(ctx context.Context, client *http.Client, id *session.Identity, now t
 			at = in.keysAt
 		}
 		f := Finding{Verdict: NotReached}
-		if !lost[r.of] && at != "" {
+		if at != "" && (!lost[r.of] || r.always) {
 			f = r.check(ctx, in)
-			lost[r.of] = r.reads && f.Verdict == Failed
+			lost[r.of] = lost[r.of] || r.reads && f.Verdict == Failed
 		}
 		f.Rule, f.URL = r.name, at
 		findings = append(findings, f)
@@ -145,7 +148,7 @@ func quoted(s string) string {
 }
 
 // read asks for a document and decodes it. A redirect is not followed.
-func (in *inspection) read(ctx context.Context, at string, media []string, into any) (http.Header, Finding) {
+func (in *inspection) read(ctx context.Context, of document, at string, media []string, into any) (http.Header, Finding) {
 	unread := func(what, change string) (http.Header, Finding) {
 		return nil, Finding{Verdict: Failed, Found: what, Change: change}
 	}
@@ -169,13 +172,14 @@ func (in *inspection) read(ctx context.Context, at string, media []string, into 
 	case res.StatusCode != http.StatusOK:
 		return unread(fmt.Sprintf("status %d", res.StatusCode), "upload the document, so that a GET without a cookie has status 200")
 	}
-	got, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	if err != nil || !slices.Contains(media, got) {
-		return unread("its content type is "+quoted(res.Header.Get("Content-Type")), "send Content-Type: application/json")
-	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxPublished+1))
 	if err != nil {
 		return unread("the document broke off: "+quoted(err.Error()), "send the document whole")
+	}
+	in.private[of] = privateKeys(data, in.ownKeys)
+	got, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if err != nil || !slices.Contains(media, got) {
+		return unread("its content type is "+quoted(res.Header.Get("Content-Type")), "send Content-Type: application/json")
 	}
 	if err := strictjson.Decode(data, strictjson.Limits{Bytes: maxPublished, Depth: maxLevels}, into); err != nil {
 		return unread("not the JSON it should be: "+err.Error(), "upload the document as it is in the identity's public folder")

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -27,63 +26,6 @@ const (
 	clientID = "https://agent.example/poppy/agent.json"
 	keysAt   = "https://agent.example/poppy/jwks.json"
 )
-
-// host is what a web server answers, by URL. Every other URL is an error of the test.
-type host struct {
-	t       *testing.T
-	answers map[string]*answer
-	asked   []string
-}
-
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-	err    error
-}
-
-func (h *host) RoundTrip(req *http.Request) (*http.Response, error) {
-	url := req.URL.String()
-	h.asked = append(h.asked, url)
-	a, ok := h.answers[url]
-	if !ok {
-		h.t.Errorf("%s was asked for", url)
-		return nil, errors.New("nobody is there")
-	}
-	if a.err != nil {
-		return nil, a.err
-	}
-	if req.Method != http.MethodGet || req.Header.Get("Cookie") != "" || req.Header.Get("Authorization") != "" {
-		h.t.Errorf("%s %s with %v", req.Method, url, req.Header)
-	}
-	return &http.Response{StatusCode: a.status, Header: a.header, Body: io.NopCloser(bytes.NewReader(a.body)), Request: req}, nil
-}
-
-// client follows no redirect, as that of package reach.
-func (h *host) client() *http.Client {
-	return &http.Client{Transport: h, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
-
-// edit changes a document that the host publishes.
-func (h *host) edit(url string, change func(document map[string]any)) {
-	h.t.Helper()
-	var document map[string]any
-	if err := json.Unmarshal(h.answers[url].body, &document); err != nil {
-		h.t.Fatal(err)
-	}
-	change(document)
-	body, err := json.Marshal(document)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	h.answers[url].body = body
-}
-
-// keys changes the list of keys that the host publishes.
-func (h *host) keys(change func(keys []any) []any) {
-	h.t.Helper()
-	h.edit(keysAt, func(set map[string]any) { set["keys"] = change(set["keys"].([]any)) })
-}
 
 // identity has a previous, a current and a next key at noon.
 func identity(t *testing.T) *session.Identity {
@@ -105,7 +47,11 @@ func identity(t *testing.T) *session.Identity {
 // upload is a host that publishes the identity's documents as they are in its folder.
 func upload(t *testing.T, id *session.Identity) *host {
 	t.Helper()
-	h := &host{t: t, answers: make(map[string]*answer)}
+	file, err := os.ReadFile(filepath.Join(filepath.Dir(id.PublicDir()), "identity.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &host{t: t, answers: make(map[string]*answer), file: file}
 	for url, name := range map[string]string{clientID: "agent.json", keysAt: "jwks.json"} {
 		body, err := os.ReadFile(filepath.Join(id.PublicDir(), name))
 		if err != nil {
@@ -143,7 +89,8 @@ const (
 	nameRule      = "the name and the logo are those of the home"
 	documentKept  = "the client metadata document is not kept for too long"
 	readKeys      = "the key set can be read"
-	privateRule   = "no private key is published"
+	privateRule   = "no private key is in the key set"
+	privateInDoc  = "no private key is in the client metadata document"
 	currentRule   = "the current key is published"
 	nextRule      = "a next key is published before it signs"
 	previousRule  = "previous keys are published while they are needed"
@@ -157,7 +104,7 @@ func TestWhatTheHomeWritesIsRightWhereItIsUploaded(t *testing.T) {
 	id := identity(t)
 	h := upload(t, id)
 	findings := check(t, h, id, noon)
-	if len(findings) != 14 {
+	if len(findings) != 15 {
 		t.Errorf("%d findings", len(findings))
 	}
 	for _, f := range findings {
@@ -187,7 +134,13 @@ func with(m map[string]published.Verdict, more map[string]published.Verdict) map
 func TestEachThingThatIsPublishedWronglyIsNamed(t *testing.T) {
 	t.Parallel()
 	aboutKeys := all(published.NotReached, readKeys, privateRule, currentRule, nextRule, previousRule, strangersRule, keysKept)
-	aboutDocument := with(all(published.NotReached, ownURL, jwksRule, redirectsRule, methodRule, nameRule, documentKept), aboutKeys)
+	aboutDocument := with(all(published.NotReached, privateInDoc, ownURL, jwksRule, redirectsRule, methodRule, nameRule, documentKept), aboutKeys)
+	// Where something answered, it is looked through for private keys whatever it is.
+	answered := func(m map[string]published.Verdict, rule string) map[string]published.Verdict {
+		m = maps.Clone(m)
+		delete(m, rule)
+		return m
+	}
 	unread := with(all(published.Failed, readDocument), aboutDocument)
 	keysUnread := with(all(published.NotReached, privateRule, currentRule, nextRule, previousRule, strangersRule, keysKept), all(published.Failed, readKeys))
 	document := func(change func(map[string]any)) func(*host) { return func(h *host) { h.edit(clientID, change) } }
@@ -217,12 +170,12 @@ func TestEachThingThatIsPublishedWronglyIsNamed(t *testing.T) {
 		"not there":            {answerOf(clientID, func(a *answer) { a.status = 404 }), unread, "status 404"},
 		"a server in trouble":  {answerOf(clientID, func(a *answer) { a.status = 503 }), unread, "status 503"},
 		"a redirect":           {answerOf(clientID, func(a *answer) { a.status = 301; a.header.Set("Location", "https://www.agent.example/") }), unread, "www.agent.example"},
-		"a page":               {answerOf(clientID, func(a *answer) { a.header.Set("Content-Type", "text/html") }), unread, "text/html"},
-		"no content type":      {answerOf(clientID, func(a *answer) { a.header.Del("Content-Type") }), unread, "content type"},
-		"no JSON":              {answerOf(clientID, func(a *answer) { a.body = []byte("<html>") }), unread, "JSON"},
-		"a list":               {answerOf(clientID, func(a *answer) { a.body = []byte("[]") }), unread, "JSON"},
-		"a member twice":       {answerOf(clientID, func(a *answer) { a.body = []byte(`{"client_id":"a","client_id":"b"}`) }), unread, "JSON"},
-		"an endless document":  {answerOf(clientID, func(a *answer) { a.body = bytes.Repeat([]byte(" "), 1<<20) }), unread, "JSON"},
+		"a page":               {answerOf(clientID, func(a *answer) { a.header.Set("Content-Type", "text/html") }), answered(unread, privateInDoc), "text/html"},
+		"no content type":      {answerOf(clientID, func(a *answer) { a.header.Del("Content-Type") }), answered(unread, privateInDoc), "content type"},
+		"no JSON":              {answerOf(clientID, func(a *answer) { a.body = []byte("<html>") }), answered(unread, privateInDoc), "JSON"},
+		"a list":               {answerOf(clientID, func(a *answer) { a.body = []byte("[]") }), answered(unread, privateInDoc), "JSON"},
+		"a member twice":       {answerOf(clientID, func(a *answer) { a.body = []byte(`{"client_id":"a","client_id":"b"}`) }), answered(unread, privateInDoc), "JSON"},
+		"an endless document":  {answerOf(clientID, func(a *answer) { a.body = bytes.Repeat([]byte(" "), 1<<20) }), answered(unread, privateInDoc), "JSON"},
 		"another client_id":    {set("client_id", clientID+"/"), all(published.Failed, ownURL), clientID + "/"},
 		"no client_id":         {document(func(d map[string]any) { delete(d, "client_id") }), all(published.Failed, ownURL), `client_id is ""`},
 		"keys elsewhere":       {set("jwks_uri", "https://evil.example/jwks.json"), with(all(published.Failed, jwksRule), aboutKeys), "evil.example"},
@@ -245,13 +198,22 @@ func TestEachThingThatIsPublishedWronglyIsNamed(t *testing.T) {
 		"an unknown member":     {set("tos_uri", "https://agent.example/tos"), nil, ""},
 		"the document for ever": {answerOf(clientID, kept("max-age=31536000, immutable")), all(published.Warning, documentKept), "8760h"},
 
-		"no key set":             {answerOf(keysAt, func(a *answer) { a.status = 404 }), keysUnread, "status 404"},
-		"the key set redirected": {answerOf(keysAt, func(a *answer) { a.status = 302; a.header.Set("Location", keysAt) }), keysUnread, "redirect"},
-		"keys as a page":         {answerOf(keysAt, func(a *answer) { a.header.Set("Content-Type", "text/html") }), keysUnread, "text/html"},
-		"keys of their own type": {answerOf(keysAt, func(a *answer) { a.header.Set("Content-Type", "application/jwk-set+json") }), nil, ""},
-		"keys that are no set":   {answerOf(keysAt, func(a *answer) { a.body = []byte(`{"keys":"none"}`) }), keysUnread, "JSON"},
-		"a private part":         {member(1, "d", "Hndv7ZZjs_ke8o9zXYo3iq-Yr8SewI5vrqd0pAvEPqg"), all(published.Failed, privateRule), "PRIVATE KEYS CAN BE READ BY EVERYBODY"},
-		"a private part of RSA":  {member(1, "dq", "AQAB"), all(published.Failed, privateRule), "PRIVATE KEYS"},
+		"no key set":                  {answerOf(keysAt, func(a *answer) { a.status = 404 }), keysUnread, "status 404"},
+		"the key set redirected":      {answerOf(keysAt, func(a *answer) { a.status = 302; a.header.Set("Location", keysAt) }), keysUnread, "redirect"},
+		"keys as a page":              {answerOf(keysAt, func(a *answer) { a.header.Set("Content-Type", "text/html") }), answered(keysUnread, privateRule), "text/html"},
+		"keys of their own type":      {answerOf(keysAt, func(a *answer) { a.header.Set("Content-Type", "application/jwk-set+json") }), nil, ""},
+		"keys that are no set":        {answerOf(keysAt, func(a *answer) { a.body = []byte(`{"keys":"none"}`) }), answered(keysUnread, privateRule), "JSON"},
+		"a private part":              {member(1, "d", "Hndv7ZZjs_ke8o9zXYo3iq-Yr8SewI5vrqd0pAvEPqg"), all(published.Failed, privateRule), "PRIVATE KEYS CAN BE READ BY EVERYBODY"},
+		"a private part of RSA":       {member(1, "dq", "AQAB"), all(published.Failed, privateRule), "PRIVATE KEYS"},
+		"the home's own file":         {func(h *host) { h.answers[keysAt].body = h.file }, with(all(published.Failed, privateRule, currentRule, previousRule), all(published.Warning, nextRule)), "PRIVATE KEYS"},
+		"the home's file as document": {func(h *host) { h.answers[clientID].body = h.file }, with(all(published.Failed, privateInDoc, jwksRule, redirectsRule, methodRule), with(all(published.Warning, nameRule), aboutKeys)), "PRIVATE KEYS"},
+		"a private key in PEM": {answerOf(keysAt, func(a *answer) {
+			a.body = []byte("-----BEGIN PRIVATE KEY-----\nHndv7ZZjs\n")
+			a.header.Set("Content-Type", "application/x-pem-file")
+		}), with(maps.Clone(keysUnread), all(published.Failed, privateRule)), "PRIVATE KEYS"},
+		"a private key in half a file": {answerOf(keysAt, func(a *answer) {
+			a.body = []byte(`{"keys":[{"kty":"EC","d":"Hndv7ZZjs_ke8o9zXYo3iq-Yr8SewI5vrqd0pAvEPqg"`)
+		}), with(maps.Clone(keysUnread), all(published.Failed, privateRule)), "PRIVATE KEYS"},
 		"no current key":         {without(1), all(published.Failed, currentRule), "not in the key set"},
 		"another number":         {member(1, "x", "WKn-ZIGevcwGIyyrzFoZNBdaq9_TsqzGl96oc0CWuis"), all(published.Failed, currentRule), "its x is"},
 		"another algorithm":      {member(1, "alg", "RS256"), all(published.Failed, currentRule), `its alg is "RS256"`},
@@ -402,20 +364,4 @@ func kidsOf(data []byte) string {
 		return ""
 	}
 	return fmt.Sprint(set.Keys)
-}
-
-// anyKeys lets a key set be at whatever URL on our host the document says.
-type anyKeys struct{ h *host }
-
-func (a anyKeys) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Scheme != "https" || !strings.EqualFold(req.URL.Host, "agent.example") {
-		a.h.t.Errorf("%s was asked for", req.URL)
-	}
-	if req.URL.String() != clientID {
-		req = req.Clone(req.Context())
-		req.URL.Path, req.URL.RawPath, req.URL.RawQuery = "/poppy/jwks.json", "", ""
-		req.URL.Host = "agent.example"
-		req.URL.ForceQuery = false
-	}
-	return a.h.RoundTrip(req)
 }

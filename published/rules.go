@@ -24,31 +24,30 @@ const (
 
 func rules() []rule {
 	return []rule{
-		{"the client metadata document can be read", metadataDocument, true, checkAgent},
-		{"client_id is the URL it is at", metadataDocument, false, checkClientID},
-		{"jwks_uri is an https URL on the same host", metadataDocument, false, checkJWKS},
-		{"redirect_uris are those of the home", metadataDocument, false, checkRedirects},
-		{"the agent signs in with its key", metadataDocument, false, checkMethod},
-		{"the name and the logo are those of the home", metadataDocument, false, checkName},
-		{"the client metadata document is not kept for too long", metadataDocument, false, func(_ context.Context, in *inspection) Finding {
-			life, said := cachedFor(in.agentHeader)
-			return in.kept(life, said)
+		{name: "the client metadata document can be read", of: metadataDocument, reads: true, check: checkAgent},
+		{name: "no private key is in the client metadata document", of: metadataDocument, always: true, check: checkPrivateIn(metadataDocument)},
+		{name: "client_id is the URL it is at", of: metadataDocument, check: checkClientID},
+		{name: "jwks_uri is an https URL on the same host", of: metadataDocument, check: checkJWKS},
+		{name: "redirect_uris are those of the home", of: metadataDocument, check: checkRedirects},
+		{name: "the agent signs in with its key", of: metadataDocument, check: checkMethod},
+		{name: "the name and the logo are those of the home", of: metadataDocument, check: checkName},
+		{name: "the client metadata document is not kept for too long", of: metadataDocument, check: func(_ context.Context, in *inspection) Finding {
+			return in.kept(cachedFor(in.agentHeader))
 		}},
-		{"the key set can be read", keysDocument, true, checkKeySet},
-		{"no private key is published", keysDocument, false, checkPrivate},
-		{"the current key is published", keysDocument, false, checkCurrent},
-		{"a next key is published before it signs", keysDocument, false, checkNext},
-		{"previous keys are published while they are needed", keysDocument, false, checkPrevious},
-		{"every published key is the home's", keysDocument, false, checkStrangers},
-		{"the key set is not kept for longer than the overlap", keysDocument, false, func(_ context.Context, in *inspection) Finding {
-			life, said := cachedFor(in.keysHeader)
-			return in.kept(life, said)
+		{name: "the key set can be read", of: keysDocument, reads: true, check: checkKeySet},
+		{name: "no private key is in the key set", of: keysDocument, always: true, check: checkPrivateIn(keysDocument)},
+		{name: "the current key is published", of: keysDocument, check: checkCurrent},
+		{name: "a next key is published before it signs", of: keysDocument, check: checkNext},
+		{name: "previous keys are published while they are needed", of: keysDocument, check: checkPrevious},
+		{name: "every published key is the home's", of: keysDocument, check: checkStrangers},
+		{name: "the key set is not kept for longer than the overlap", of: keysDocument, check: func(_ context.Context, in *inspection) Finding {
+			return in.kept(cachedFor(in.keysHeader))
 		}},
 	}
 }
 
 func checkAgent(ctx context.Context, in *inspection) Finding {
-	header, f := in.read(ctx, in.agentAt, []string{"application/json"}, &in.agent)
+	header, f := in.read(ctx, metadataDocument, in.agentAt, []string{"application/json"}, &in.agent)
 	in.agentHeader = header
 	return f
 }
@@ -156,31 +155,29 @@ func (k key) member(name string) string {
 	return s
 }
 
-// privateMembers are those of RFC 7518, sections 6.2.2, 6.3.2 and 6.4, and of RFC 8037.
-func privateMembers() []string { return []string{"d", "p", "q", "dp", "dq", "qi", "oth", "k"} }
-
 func checkKeySet(ctx context.Context, in *inspection) Finding {
-	header, f := in.read(ctx, in.keysAt, []string{"application/json", "application/jwk-set+json"}, &in.keys)
+	header, f := in.read(ctx, keysDocument, in.keysAt, []string{"application/json", "application/jwk-set+json"}, &in.keys)
 	in.keysHeader = header
 	if f.Verdict == OK {
-		f.Found = fmt.Sprintf("it can be read, and has %d keys", len(in.keys.Keys))
+		f.Found = fmt.Sprintf("it can be read; keys: %d", len(in.keys.Keys))
 	}
 	return f
 }
 
-func checkPrivate(_ context.Context, in *inspection) Finding {
-	var open []string
-	for _, k := range in.keys.Keys {
-		if slices.ContainsFunc(privateMembers(), func(name string) bool { return k[name] != nil }) {
-			open = append(open, k.member("kid"))
+// checkPrivateIn shouts when the document has a private key. Where nobody answered there is none to be read.
+func checkPrivateIn(of document) func(context.Context, *inspection) Finding {
+	return func(_ context.Context, in *inspection) Finding {
+		names, asked := in.private[of]
+		switch {
+		case !asked:
+			return Finding{Verdict: NotReached}
+		case len(names) == 0:
+			return found("none is")
 		}
+		return Finding{Verdict: Failed, Found: "PRIVATE KEYS CAN BE READ BY EVERYBODY: " + list(names),
+			Change: "take the file down now: who has read it can act as this agent. Then make a new key (papaver identity rotate --after 0s), " +
+				"revoke each key that was readable (papaver identity revoke-key KID), and upload what is in the identity's public folder"}
 	}
-	if len(open) == 0 {
-		return found("only public members are there")
-	}
-	return Finding{Verdict: Failed, Found: "PRIVATE KEYS CAN BE READ BY EVERYBODY: " + list(open),
-		Change: "take the file down now: who has read it can act as this agent. Then make a new key (papaver identity rotate --after 0s), " +
-			"revoke each key that was readable (papaver identity revoke-key KID), and upload jwks.json from the identity's public folder"}
 }
 
 // publishedAs says how a key of ours stands in the set: errNotPublished, or what is wrong with it.
@@ -267,5 +264,5 @@ func checkStrangers(_ context.Context, in *inspection) Finding {
 		return Finding{Verdict: Failed, Found: "the home does not have " + list(strange),
 			Change: uploadKeys + ": whoever has such a key can act as this agent"}
 	}
-	return found("all %d are", len(in.keys.Keys))
+	return found("keys: %d, all the home's", len(in.keys.Keys))
 }

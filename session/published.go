@@ -36,14 +36,14 @@ func (id *Identity) PublicDir() string { return filepath.Join(id.dir, publicFold
 func (id *Identity) Published() (Published, error) {
 	// The member extensions (draft 0.1, section 4.1) lists what the agent supports of the drafts' extensions. That is
 	// nothing: they go with Operations v1, which we don't speak. Protocol 1.0 declares extensions with each request.
-	agent, err := json.MarshalIndent(struct {
+	agent, err := readable(struct {
 		ClientID   string   `json:"client_id"`
 		Name       string   `json:"client_name"`
 		Logo       string   `json:"logo_uri,omitempty"`
 		Redirects  []string `json:"redirect_uris"`
 		JWKS       string   `json:"jwks_uri"`
 		AuthMethod string   `json:"token_endpoint_auth_method"`
-	}{id.clientID, id.name, id.logo, []string{id.redirect}, id.KeySetURL(), authMethod}, "", "  ")
+	}{id.clientID, id.name, id.logo, []string{id.redirect}, id.KeySetURL(), authMethod})
 	if err != nil {
 		return Published{}, err
 	}
@@ -53,11 +53,21 @@ func (id *Identity) Published() (Published, error) {
 	for _, k := range id.keys {
 		set.Keys = append(set.Keys, k.signer.PublicJWK())
 	}
-	keys, err := json.MarshalIndent(set, "", "  ")
+	keys, err := readable(set)
 	if err != nil {
 		return Published{}, err
 	}
 	return Published{Agent: agent, Keys: keys}, nil
+}
+
+// readable is v as JSON for people, without the escapes that are for web pages.
+func readable(v any) (json.RawMessage, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(v)
+	return bytes.TrimRight(text.Bytes(), "\n"), err
 }
 
 // writeFile makes a file hold exactly data, in one step: [durable.WriteFile], or a test's that fails.
