@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"time"
 
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/browser"
@@ -14,6 +15,9 @@ import (
 	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/session"
 )
+
+// closeTimeout bounds the end of a browser context.
+const closeTimeout = 5 * time.Second
 
 // Visit is a browser context at one Company: joined to a Session there or, where the site offers none, an ordinary
 // signed-out visitor's. Its methods run one after another.
@@ -35,7 +39,7 @@ type Step struct {
 // Result is what became of a step.
 type Result struct {
 	Made *browser.Made // nil for a step that is no act in the page
-	// Outcomes are those of the operations that the step caused, in the order they settled.
+	// Outcomes are those of the operations that the step's act met, in the order they began.
 	Outcomes []opsweb.Outcome
 }
 
@@ -85,7 +89,9 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	a.ops.Joined(v.context, v.company, v.session, v.company.Profile)
 	a.visits.add(v)
 	if err := v.join(ctx, ""); err != nil {
-		a.visits.remove(v)
+		if closeErr := v.Close(ctx); closeErr != nil {
+			a.cfg.Logger.Warn("the browser context of a join that failed is still open", "error", closeErr)
+		}
 		return nil, err
 	}
 	return v, nil
@@ -146,7 +152,6 @@ func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
 	a := v.agent
 	ctx, cancel := a.within(ctx)
 	defer cancel()
-	before := len(a.ops.Outcomes())
 	a.progress.unused("")
 	a.progress.step(s.Number, attach.StepDoing)
 	a.emit(Event{Time: a.cfg.Now(), Name: "act", Body: Acted{Step: s.Number, Type: string(s.Act.Kind)}})
@@ -162,7 +167,7 @@ func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
 		a.progress.step(s.Number, attach.StepFailed)
 		return Result{Made: made}, stepTrouble(ctx, s, made != nil, err, a.ops.Standing())
 	}
-	result := Result{Made: made, Outcomes: a.ops.Outcomes()[before:]}
+	result := Result{Made: made, Outcomes: a.ops.OutcomesOf(made)}
 	if len(result.Outcomes) == 0 {
 		if err := v.refusal(s, made); err != nil {
 			a.progress.step(s.Number, attach.StepFailed)
@@ -196,6 +201,18 @@ func (v *Visit) Settle(ctx context.Context) error {
 		return runTrouble(ctx, err, v.agent.ops.Standing())
 	}
 	return nil
+}
+
+// Close ends the visit: the context's tab, cookies and storage are gone, and what it still receives is refused. An
+// operation that needs the page once more can't be performed any more; Settle waits for them. [Agent.Close] closes every
+// visit.
+func (v *Visit) Close(ctx context.Context) error {
+	a := v.agent
+	a.visits.remove(v)
+	a.ops.Left(v.context)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	return v.context.Close(ctx)
 }
 
 // Text is the visible text of the page: page content, not sanitised.

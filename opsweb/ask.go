@@ -66,7 +66,7 @@ func (r *round) returned(op operation.Operation) move {
 			if other.site == r.site {
 				other.meetsLocked(op, successor{reference: r.reference, held: r.held})
 			}
-			return move{on: evSame, body: MergedInto{Into: other.id}}
+			return move{on: evSame, body: MergedInto{Into: other.id}, into: other}
 		case same && other.state == Settled && (other.outcome == Refused || other.outcome == Declined || other.outcome == Expired):
 			return settlef(other.outcome, "this revision was %s before in this run, and is not asked again", other.outcome)
 		}

@@ -290,7 +290,7 @@ func (t *tab) Call(_ context.Context, function string, result any, args ...any) 
 	case strings.Contains(function, "continue$"):
 		value = map[string]any{"count": 0}
 		if c.cont {
-			value = map[string]any{"count": 1, "x": atContinue, "y": 1}
+			value = map[string]any{"count": 1, "x": atContinue, "y": 1, "open": true}
 		}
 	}
 	data, err := json.Marshal(value)

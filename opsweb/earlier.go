@@ -140,7 +140,7 @@ func (r *round) knownBefore(rep reply) (move, error) {
 // referenceOf is the reference that an approval in the verified ledger was sent with, under its own Session.
 func (r *round) referenceOf(sent Sent) (Reference, error) {
 	if sent.Sid == r.site.session.ID() {
-		return Reference{text: sent.Ref, site: r.site}, nil
+		return Reference{text: sent.Ref, site: r.site, sid: sent.Sid}, nil
 	}
 	s, err := r.site.session.Earlier(sent.Sid)
 	if err != nil {
@@ -148,5 +148,5 @@ func (r *round) referenceOf(sent Sent) (Reference, error) {
 	}
 	there := *r.site
 	there.session = s
-	return Reference{text: sent.Ref, site: &there}, nil
+	return Reference{text: sent.Ref, site: &there, sid: sent.Sid}, nil
 }

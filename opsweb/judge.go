@@ -38,6 +38,7 @@ const (
 type Reference struct {
 	text string
 	site *site
+	sid  string // the Session's at that moment
 }
 
 // judge reads the header of a held response that arrived in a context joined to sid (Operations v3, section 4). The

@@ -133,9 +133,7 @@ func TestARefusedSightingIsWrittenDownAndLeadsToNothing(t *testing.T) {
 		"a context that is joined to none": {page: good, why: NotJoined,
 			where: func(w *world) *joined {
 				tab := w.join(newSession(w.t, w.site()), w.site())
-				w.ops.mu.Lock()
-				delete(w.ops.sites, tab.ID())
-				w.ops.mu.Unlock()
+				w.ops.Left(tab)
 				return tab
 			}},
 		"a Company without an endpoint": {page: good, why: NoEndpoint,

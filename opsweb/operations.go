@@ -125,6 +125,13 @@ func (o *Operations) Joined(page Page, c *company.Company, s *session.Session, p
 	o.sites[page.ID()] = &site{page: page, company: c, session: s, profile: p, client: o.cfg.Client, now: o.cfg.Now, seen: make(map[string]bool)}
 }
 
+// Left tells that page is joined no more: a sighting of it is refused from now on. Its rounds go on without it.
+func (o *Operations) Left(page Page) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.sites, page.ID())
+}
+
 // Held judges a response that carries Poppy-Operation and writes it down, while the page waits for it. An accepted one
 // is the first line of a round, which goes on by itself. Held asks nobody and sends nothing. It is browser's OnHeld.
 func (o *Operations) Held(ctx context.Context, h browser.Held) {
@@ -155,7 +162,7 @@ func (o *Operations) Held(ctx context.Context, h browser.Held) {
 		return
 	}
 	o.notify(r.id, line)
-	reference := Reference{text: ref, site: s}
+	reference := Reference{text: ref, site: s, sid: line.Sid}
 	if !fresh {
 		r.succeeds(successor{reference: reference, held: h})
 		return
@@ -297,10 +304,11 @@ func (o *Operations) Settle(ctx context.Context, all bool) error {
 		o.mu.Lock()
 		var open bool
 		var stopped error
+		ours := o.metLocked(func(a *browser.Made) bool { return a != nil })
 		for _, r := range o.rounds {
 			if r.stopped != nil {
 				stopped = errors.Join(stopped, r.stopped)
-			} else if !r.state.final() && (all || r.act() != nil) {
+			} else if !r.state.final() && (all || ours[r]) {
 				open = true
 			}
 		}
@@ -339,6 +347,37 @@ func (o *Operations) Outcomes() []Outcome {
 		}
 	}
 	return outcomes
+}
+
+// OutcomesOf returns the outcomes of the operations that an act of ours met, in the order they began: of those it began,
+// and of those that were open already. An act that was made again for an operation counts as the first one.
+func (o *Operations) OutcomesOf(act *browser.Made) []Outcome {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var outcomes []Outcome
+	met := o.metLocked(func(a *browser.Made) bool { return act != nil && a == act })
+	for _, r := range o.rounds {
+		if outcome := r.outcomeLocked(); met[r] && outcome != "" {
+			outcomes = append(outcomes, outcome)
+		}
+	}
+	return outcomes
+}
+
+// metLocked returns the rounds that an act which fits began, and those that such a round was merged into.
+func (o *Operations) metLocked(fits func(*browser.Made) bool) map[*round]bool {
+	met := make(map[*round]bool)
+	for _, r := range o.rounds {
+		if !fits(r.act()) {
+			continue
+		}
+		met[r] = true
+		for r.into != nil { // at its end is a round of its own
+			r = r.into
+			met[r] = true
+		}
+	}
+	return met
 }
 
 // outcomeLocked is how the round ended; empty while it goes on, and when it was stopped before anything was sent.

@@ -22,6 +22,7 @@ type round struct {
 	// Guarded by ops.mu.
 	state   State
 	outcome Outcome
+	into    *round       // when state is Merged: the round that has the operation
 	stopped error        // the round could not go on; its state in the ledger stands
 	held    browser.Held // the refusal that is to be made again; set by the round's goroutine alone
 	alive   *living      // an approval of an earlier revision, or of this one, that may still be used
@@ -97,8 +98,9 @@ type move struct {
 	on      Event
 	body    any
 	outcome Outcome
-	tells   any  // what is told when the line is on disk, before the body
-	written bool // the line is on disk already
+	into    *round // of evSame
+	tells   any    // what is told when the line is on disk, before the body
+	written bool   // the line is on disk already
 }
 
 // telling has a move tell news too, when its line is on disk.
@@ -179,7 +181,7 @@ func (r *round) apply(ctx context.Context, m move) error {
 		r.keepAlive()
 	}
 	r.ops.mu.Lock()
-	r.state = a.to
+	r.state, r.into = a.to, m.into
 	if m.outcome != "" {
 		r.outcome = m.outcome
 	}
