@@ -18,7 +18,7 @@ import (
 	"github.com/papaver-agent/papaver/signin"
 )
 
-const nobodySignedIn = "nothing was signed in, and what was there before stands"
+const nobodySignedIn = "nothing was signed in"
 
 // signInFlags are the words of a sign-in.
 type signInFlags struct {
@@ -119,14 +119,15 @@ func (f *signInFlags) signIn(ctx context.Context, e env, where company.Address, 
 	if err != nil {
 		return err
 	}
+	stands := had
 	if had && !f.again {
-		if had, err = f.stands(ctx, u, sess, before, out); err != nil || had && before.Covers(f.asked) {
+		if stands, err = f.stands(ctx, u, sess, before, out); err != nil || stands && before.Covers(f.asked) {
 			return err
 		}
 	}
 	ui := newSignInUI(e, f, out)
 	defer ui.close()
-	kind, scope, err := f.choose(u.company, had, before, ui.handy())
+	kind, scope, err := f.choose(u.company, before.Scope, stands, ui.handy())
 	if err != nil {
 		return chooseTrouble(u.company, err)
 	}
@@ -135,7 +136,7 @@ func (f *signInFlags) signIn(ctx context.Context, e env, where company.Address, 
 		ClientID: u.identity.ClientID(), Redirect: u.identity.RedirectURI(), UI: ui, Now: e.now,
 	}, kind, scope)
 	if err != nil {
-		return &signInError{company: u.company, kind: kind, err: err}
+		return &signInError{company: u.company, kind: kind, stands: stands, err: err}
 	}
 	f.tell(e, u, result, out)
 	return nil
@@ -162,7 +163,7 @@ func (f *signInFlags) stands(ctx context.Context, u *companyUse, sess *session.S
 	}
 	id, err := sess.Start(ctx)
 	if err != nil {
-		return false, &signInError{company: u.company, err: err}
+		return false, &signInError{company: u.company, stands: true, err: err}
 	}
 	_, err = u.accounts.Refresh(ctx, before.Key, u.server, account.Request{SessionID: id, Key: sess.Key()})
 	if ended, ok := errors.AsType[*account.EndedError](err); ok {
@@ -170,7 +171,7 @@ func (f *signInFlags) stands(ctx context.Context, u *companyUse, sess *session.S
 		return false, nil
 	}
 	if err != nil {
-		return false, &signInError{company: u.company, err: err}
+		return false, &signInError{company: u.company, stands: true, err: err}
 	}
 	now, err := u.accounts.Find(before.Key) // the Company may have changed what it reaches
 	if err != nil || !now.Covers(f.asked) {
@@ -186,19 +187,26 @@ func (f *signInFlags) stands(ctx context.Context, u *companyUse, sess *session.S
 	return true, nil
 }
 
-// choose picks type and scopes. More is asked for together with what is there already: the new access takes the place of
-// the old one.
-func (f *signInFlags) choose(c *company.Company, had bool, before account.Account, handy bool) (signin.Type, []string, error) {
-	scope := f.asked
-	if had && !f.again {
-		scope = slices.Clone(before.Scope)
-		for _, s := range f.asked {
-			if !slices.Contains(scope, s) {
-				scope = append(scope, s)
-			}
+// choose picks type and scopes. Without --scope what was granted before is asked for again. While that access stands,
+// more is asked for together with it, since the new access takes its place; --again asks for --scope alone.
+func (f *signInFlags) choose(c *company.Company, before []string, stands, handy bool) (signin.Type, []string, error) {
+	t := signin.Type(f.kind)
+	switch {
+	case f.asked == nil && len(before) > 0:
+		if kind, scope, err := signin.Choose(c, t, before, handy); err == nil {
+			return kind, scope, nil
+		}
+		return signin.Choose(c, t, nil, handy) // the Company grants something else now
+	case f.asked == nil, !stands, f.again:
+		return signin.Choose(c, t, f.asked, handy)
+	}
+	scope := slices.Clone(before)
+	for _, s := range f.asked {
+		if !slices.Contains(scope, s) {
+			scope = append(scope, s)
 		}
 	}
-	return signin.Choose(c, signin.Type(f.kind), scope, handy)
+	return signin.Choose(c, t, scope, handy)
 }
 
 // errorLine, signedInLine and those of signinui.go are the events of `signin --json`.

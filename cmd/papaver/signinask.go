@@ -131,7 +131,7 @@ func onlyFields(given map[string][]byte, fields []company.Field, err error) (map
 	}
 	for name := range given {
 		if !slices.ContainsFunc(fields, func(f company.Field) bool { return f.Name == name }) {
-			return given, fmt.Errorf("the input has the member %q, which is not asked for", plaintext.Line(name, labelCells))
+			return given, inputError{fmt.Sprintf("it has the member %q, which is not asked for", plaintext.Line(name, labelCells))}
 		}
 	}
 	for _, f := range fields {
@@ -152,7 +152,7 @@ func missingInput(fields []company.Field) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("the input must be one JSON object with these members: %s", data)
+	return inputError{fmt.Sprintf("it must be one JSON object with these members: %s", data)}
 }
 
 // object reads one JSON object of strings. What it read is overwritten; the values are the caller's to overwrite.
@@ -169,18 +169,18 @@ func (a *answers) object(ctx context.Context) (map[string][]byte, error) {
 	case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, io.EOF
 	case err != nil:
-		return nil, errors.New("the input is no JSON object") // the cause could quote it
+		return nil, inputError{"it is no JSON object"} // the cause could quote it
 	}
 	var members map[string]jsontext.Value
 	if err := strictjson.Decode(value, strictjson.Limits{}, &members); err != nil {
-		return nil, errors.New("the input is no JSON object, each member once")
+		return nil, inputError{"it is no JSON object, each member once"}
 	}
 	given := make(map[string][]byte)
 	for name, raw := range members {
 		text, err := jsontext.AppendUnquote(nil, raw)
 		clear(raw)
 		if err != nil {
-			return given, fmt.Errorf("the input's member %q is no string", plaintext.Line(name, labelCells))
+			return given, inputError{fmt.Sprintf("its member %q is no string", plaintext.Line(name, labelCells))}
 		}
 		given[name] = text
 	}

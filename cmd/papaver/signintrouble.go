@@ -18,6 +18,7 @@ import (
 type signInError struct {
 	company *company.Company
 	kind    signin.Type // empty before one was begun
+	stands  bool        // there is an access from before
 	err     error
 }
 
@@ -26,6 +27,12 @@ func (e *signInError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
 func (e *signInError) Unwrap() error { return e.err }
+
+// inputError is what is wrong with the JSON that was given. It quotes no value.
+type inputError struct{ what string }
+
+// Error implements error.
+func (e inputError) Error() string { return e.what }
 
 // endOfSignIn is the exit status of an error whose words this command says itself.
 func endOfSignIn(err error) (exitCode, bool) {
@@ -59,6 +66,9 @@ func signInTrouble(err error) *trouble.Error {
 	if failed.kind == "" {
 		t.Done = "what the Company publishes was read"
 	}
+	if failed.stands {
+		t.Undone += "; the access from before stands"
+	}
 	failed.say(t)
 	return t
 }
@@ -69,6 +79,7 @@ func (e *signInError) say(t *trouble.Error) {
 	locked, isLocked := errors.AsType[*signin.LockedError](e.err)
 	limited, isLimited := errors.AsType[*session.RateLimited](e.err)
 	refused, isRefused := errors.AsType[*session.ServerError](e.err)
+	input, isInput := errors.AsType[inputError](e.err)
 	_, isLost := errors.AsType[*account.LostError](e.err)
 	switch {
 	case errors.Is(e.err, context.Canceled):
@@ -99,6 +110,9 @@ func (e *signInError) say(t *trouble.Error) {
 	case errors.Is(e.err, signin.ErrUnsafeLink):
 		t.What = domain + " gave a link that leads elsewhere than to itself, which was not shown"
 		t.Next = "only the Company can mend this; another --type may work"
+	case isInput:
+		t.What, t.Err = "what was given as input can't be used: "+input.Error(), nil
+		t.Done = "nothing of it was sent"
 	case errors.Is(e.err, errNoWay):
 		t.What = "nothing can give the callback address any more: standard input has ended, and there is no terminal"
 		t.Err = nil

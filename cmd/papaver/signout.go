@@ -83,12 +83,16 @@ func keptAt(store *account.Store, where company.Address, label string) (account.
 		if a.Label == label {
 			return a, nil
 		}
-		others = append(others, "--account "+a.Label)
+		if a.Label == "" {
+			others = append(others, "no --account")
+		} else {
+			others = append(others, "--account "+a.Label)
+		}
 	}
 	t := &trouble.Error{What: "you are not signed in at " + where.Domain(), Err: damaged, Done: "nothing", Undone: "nothing was revoked", Next: "run papaver companies to see where you are"}
 	if len(others) > 0 {
 		t.What += " under that name"
-		t.Next = "say which account is meant: " + strings.ReplaceAll(strings.Join(others, " or "), "--account  ", "none for the first")
+		t.Next = "say which account is meant: " + strings.Join(others, " or ")
 	}
 	return account.Account{}, t
 }
@@ -116,13 +120,13 @@ func (f *flags) signOut(ctx context.Context, e env, given *wayFlags, where compa
 	if _, ok := errors.AsType[*account.KeyringError](err); ok {
 		return keyringTrouble(err, "what the Company publishes was read", nobodySignedOut)
 	}
-	if _, ok := errors.AsType[*account.UnrevokedError](err); ok {
+	if unrevoked, ok := errors.AsType[*account.UnrevokedError](err); ok {
 		t := &trouble.Error{
-			What: where.Domain() + " did not revoke the access", Err: err, Done: "the Company was asked", Undone: "the token is kept here, so that it can be tried again",
+			What: where.Domain() + " did not revoke the access", Err: unrevoked.Err, Done: "the Company was asked", Undone: "the token is kept here, so that it can be tried again",
 			Next: "run papaver signout again later; --forget drops the token here, and the access then stays at the Company",
 		}
 		if errors.Is(err, session.ErrNotOffered) {
-			t.What, t.Done = where.Domain()+" lists no place where access can be revoked", "nothing"
+			t.What, t.Err, t.Done = where.Domain()+" lists no place where access can be revoked", nil, "nothing"
 			t.Next = "disconnect this agent in your account there, then run papaver signout --forget"
 		}
 		return t
