@@ -146,7 +146,7 @@ func (o *Options) check() error {
 		o.RedirectURI = u.ResolveReference(&url.URL{Path: "oauth/callback"}).String()
 	}
 	r, err := url.Parse(o.RedirectURI)
-	if err != nil || r.Scheme != "https" || r.Host != u.Host || r.Fragment != "" {
+	if err != nil || r.Scheme != "https" || r.Host != u.Host || r.User != nil || r.Fragment != "" {
 		return fmt.Errorf("redirect URI %q: it is an https URL on %s", o.RedirectURI, u.Host)
 	}
 	if o.LogoURI == "" {
