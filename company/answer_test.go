@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/strictjson"
@@ -175,6 +177,21 @@ func TestAnEndedContextEndsDiscovery(t *testing.T) {
 	if !errors.Is(err, company.ErrUnreachable) || !errors.Is(err, context.Canceled) {
 		t.Errorf("err = %v", err)
 	}
+}
+
+// A host that sends a byte at a time, for as long as anybody listens, does not hold discovery for longer than its time for
+// all documents together.
+func TestASlowHostEndsDiscovery(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var slow answers
+		decode(t, []byte(`{"https://example.com/.well-known/poppy.json": {"status": 200, "padding_bytes": 100000, "trickle": {"chunk_bytes": 1, "interval_seconds": 0.5}}}`), &slow)
+		began := time.Now()
+		_, err := company.Discover(t.Context(), &http.Client{Transport: slow}, mustParse(t, "example.com"), company.Options{})
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != 20*time.Second {
+			t.Errorf("err = %v after %v", err, took)
+		}
+	})
 }
 
 // waits answers when the request's context ends.

@@ -59,8 +59,8 @@ var elsewhere = map[string]string{
 	"conversation_page":  "conversations are not spoken yet",
 	"message_context":    "conversations are not spoken yet",
 	"operation":          "operations of version 1 are not spoken yet",
-	"extension_required": "it is an API's answer, and not discovery's",
-	"rate_limited":       "it is an API's answer, and not discovery's",
+	"extension_required": "it is an API's answer: session's tests decide it",
+	"rate_limited":       "it is an API's answer: session's tests decide it",
 }
 
 // Clauses: S01-3.02, S01-3.04, S01-3.05, S01-3.2.02, S01-3.2.06, S01-3.2.07, S01-3.3.02, S01-3.3.04, S01-3.3.05, S01-6.02
