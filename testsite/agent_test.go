@@ -76,6 +76,7 @@ func world(t *testing.T, cfg testsite.Config) (*testsite.Site, *testAgent) {
 	c := newClock()
 	dir := t.TempDir()
 	cfg.Now = c.now
+	cfg.Control = "127.0.0.1:0"
 	cfg.AgentDirs = append(cfg.AgentDirs, dir)
 	site, err := testsite.Start(t.Context(), cfg)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 const (
 	maxCredentialLife = 60 * time.Second
 	maxDelegationLife = time.Hour
-	clockLeeway       = 5 * time.Second // how far ahead an agent's clock may be
-	minJTI            = 22              // characters of base64url that hold 128 bits
+	clockLeeway       = 30 * time.Second // how far ahead an agent's clock may be
+	minJTI            = 22               // characters of base64url that hold 128 bits
 )
 
 // credential is what a verified Session JWT or assertion says.
@@ -26,6 +26,7 @@ type credential struct {
 	agent    string // the agent's client_name
 	sid      string
 	returnTo string // of an assertion
+	ath      string // what binds it to an access token; empty for none
 }
 
 // refusal is a failed check: the rule that was broken and what was seen.
@@ -125,6 +126,11 @@ func (v *verifier) verify(ctx context.Context, compact string, want expectation)
 		return refuse(credReused, "a jti that was used before")
 	}
 	c = credential{owner: owner{client: client, user: user}, agent: found.Name, sid: sid, returnTo: returnTo}
+	if _, bound := token.Payload["ath"]; bound {
+		if c.ath, _ = wire.Text(token.Payload, "ath"); c.ath == "" {
+			return refuse(credToken, "ath isn't a hash")
+		}
+	}
 	return c, advice, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/papaver-agent/papaver/testsite/authserver"
 	"github.com/papaver-agent/papaver/testsite/wire"
 )
 
@@ -69,8 +70,12 @@ func (s *Site) endpoint(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusMethodNotAllowed, errorBody{Error: "invalid_request"})
 		return
 	}
-	session, ok := s.session(w, r)
-	if !ok || !s.declared(w, r) {
+	session, _, denial := s.credentials(r)
+	if denial != nil {
+		denial.Write(w)
+		return
+	}
+	if s.limited(w, session.owner.client) || !s.declared(w, r) {
 		return
 	}
 	ref, ok := s.readReference(w, r)
@@ -92,35 +97,46 @@ func (s *Site) endpoint(w http.ResponseWriter, r *http.Request) {
 	s.approve(w, session, ref, given)
 }
 
-// session makes the Session header checks and the token check.
-func (s *Site) session(w http.ResponseWriter, r *http.Request) (credential, bool) {
-	lines := r.Header.Values("Poppy-Session")
-	var failed *refusal
-	var c credential
-	switch len(lines) {
-	case 0:
-		failed = &refusal{ruleSessionMissing, "no Poppy-Session header"}
-	case 1:
-		var advice []refusal
-		c, advice, failed = s.verifier.verify(r.Context(), lines[0], expectation{prefix: prefixSession, typ: typSession, audience: issuer})
-		for _, a := range advice {
-			s.record.broken(a.rule, a.seen)
+// credentials makes the Session header checks, and those of the access token beside it if there is one. The error answers
+// are those of PROTOCOL, section 8.
+func (s *Site) credentials(r *http.Request) (credential, authserver.Access, *authserver.Denial) {
+	deny := func(failed *refusal) (credential, authserver.Access, *authserver.Denial) {
+		if failed != nil {
+			s.record.broken(failed.rule, failed.seen)
 		}
-	default:
-		failed = &refusal{ruleSessionTwice, "more than one Poppy-Session header"}
+		return credential{}, authserver.Access{}, &authserver.Denial{Status: http.StatusForbidden, Code: "invalid_session"}
+	}
+	lines := r.Header.Values("Poppy-Session")
+	switch {
+	case len(lines) == 0:
+		return deny(&refusal{ruleSessionMissing, "no Poppy-Session header"})
+	case len(lines) > 1:
+		return deny(&refusal{ruleSessionTwice, "more than one Poppy-Session header"})
+	}
+	c, advice, failed := s.verifier.verify(r.Context(), lines[0], expectation{prefix: prefixSession, typ: typSession, audience: issuer})
+	for _, a := range advice {
+		s.record.broken(a.rule, a.seen)
 	}
 	if failed != nil {
-		s.record.broken(failed.rule, failed.seen)
-		writeJSON(w, http.StatusForbidden, errorBody{Error: "invalid_session"})
-		return credential{}, false
+		return deny(failed)
 	}
-	if len(r.Header.Values("Authorization")) > 0 {
-		s.record.broken(ruleToken, "an Authorization header, though nobody can sign in here")
-		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
-		writeJSON(w, http.StatusUnauthorized, errorBody{Error: "invalid_token"})
-		return credential{}, false
+	if s.auth.EndedSession(c.sid) {
+		return deny(nil) // the Company ended it; the agent learns it here
 	}
-	return c, true
+	scheme, token, none, ok := authserver.Credential(r)
+	if !none && (!ok || scheme != "bearer") {
+		s.record.broken(ruleTwoCredentials, "an Authorization that isn't one Bearer token")
+		return credential{}, authserver.Access{}, &authserver.Denial{Status: http.StatusUnauthorized, Code: "invalid_token", Scheme: "Bearer"}
+	}
+	if failed := boundTo(c, token, prefixSession); failed != nil {
+		return deny(failed)
+	}
+	if none {
+		return c, authserver.Access{}, nil
+	}
+	access, denial := s.auth.Bearer(token, c.owner.client, c.owner.user, c.sid)
+	c.owner.account = access.Account
+	return c, access, denial
 }
 
 // declared checks the version, and that the request declares the extension it wants to use.
@@ -247,6 +263,8 @@ func (s *Site) answer(w http.ResponseWriter, out answer) {
 	case verdictBusy:
 		s.retryAfter(w.Header(), busyRetry)
 		writeJSON(w, http.StatusServiceUnavailable, errorBody{Error: "performing"})
+	case verdictChallenge:
+		s.auth.SignInRequired("").Write(w)
 	default:
 		writeJSON(w, http.StatusBadRequest, errorBody{Error: "invalid_request"})
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/dunglas/httpsfv"
+
+	"github.com/papaver-agent/papaver/testsite/authserver"
 )
 
 // malformedHeader is a Poppy-Operation that isn't an RFC 9651 Dictionary.
@@ -33,7 +35,11 @@ type guarded struct {
 // extension needs an approval (Operations v3, sections 4 and 6); anybody else gets the website's own confirmation.
 // Nothing that the browser sends can approve an operation.
 func (s *Site) guard(w http.ResponseWriter, r *http.Request, g guarded, confirmed bool) {
-	j, isJoined := s.browsers.of(r)
+	j, isJoined := s.visit(r)
+	if !j.may(authserver.ScopeWrite) {
+		s.tooFew(w, r, authserver.ScopeWrite)
+		return
+	}
 	if !isJoined || !j.declared {
 		s.confirm(w, r, g, confirmed)
 		return
@@ -113,7 +119,7 @@ func (s *Site) showDone(w http.ResponseWriter, r *http.Request, g guarded) {
 func (s *Site) confirm(w http.ResponseWriter, r *http.Request, g guarded, confirmed bool) {
 	if confirmed {
 		o := owner{}
-		if j, found := s.browsers.of(r); found {
+		if j, found := s.visit(r); found {
 			o = j.owner
 		}
 		s.shop.apply(o, g.ask)
@@ -129,6 +135,17 @@ func (s *Site) confirm(w http.ResponseWriter, r *http.Request, g guarded, confir
 		guarded
 		Summary string
 	}{g, s.shop.quote(g.ask).summary}))
+}
+
+// tooFew answers a browser that is signed in without the scope: the website applies the Session's scopes, as the APIs do
+// (draft 0.1, section 5).
+func (s *Site) tooFew(w http.ResponseWriter, r *http.Request, scope string) {
+	if wantsJSON(r) {
+		writeJSON(w, http.StatusForbidden, pageAnswer{Error: "insufficient_scope", Message: "Your personal agent may not do this for you."})
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	s.pages.show(w, http.StatusForbidden, "scope", s.pageOf(r, "Not allowed yet", scope))
 }
 
 // wantsJSON says whether the request is a script's that accepts JSON.

@@ -1,21 +1,23 @@
 package testsite
 
 import (
-	"mime"
+	"crypto/sha256"
+	"encoding/base64"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/papaver-agent/papaver/testsite/authserver"
 )
 
 // The join and the browser sessions it makes.
 const (
-	cookieName      = "__Host-stormline"
-	browserLife     = time.Hour // the website keeps a browser's session short
-	maxJoinBody     = 32 << 10  // bytes
-	typAssertion    = "poppy-browser+jwt"
-	formContentType = "application/x-www-form-urlencoded"
+	cookieName   = "__Host-stormline"
+	browserLife  = time.Hour           // the website keeps a browser's session short
+	cookieLife   = 30 * 24 * time.Hour // for which a draft's cookie is remembered; its Session ends it
+	typAssertion = "poppy-browser+jwt"
 )
 
 // joined is a browser that was joined to a Session.
@@ -25,21 +27,25 @@ type joined struct {
 	agent    string // the agent's name, for the page's header
 	declared bool   // the join declared version 3 of operations
 	expires  time.Time
+	signIn   *authserver.SignIn // of a join with an access token
 }
 
 // browsers are the joined browsers by their cookie. It is safe for concurrent use.
 type browsers struct {
-	now func() time.Time
+	now    func() time.Time
+	single bool // each join of a Session replaces its cookie (draft 0.1, section 5)
 
 	mu     sync.Mutex
 	joined map[string]joined
 }
 
-func (b *browsers) add(cookie string, j joined) {
+// add gives a browser its cookie, in place of the one it had.
+func (b *browsers) add(before, cookie string, j joined) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	delete(b.joined, before)
 	for key, old := range b.joined {
-		if b.now().After(old.expires) {
+		if b.now().After(old.expires) || b.single && old.sid == j.sid {
 			delete(b.joined, key)
 		}
 	}
@@ -70,16 +76,13 @@ func (s *Site) join(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, elsewhereURL, http.StatusTemporaryRedirect)
 		return
 	}
-	assertion, declared, failed := readJoin(w, r)
+	form, failed := readJoin(w, r)
 	if failed != nil {
 		s.refuseJoin(w, r, failed)
 		return
 	}
-	c, advice, failed := s.verifier.verify(r.Context(), assertion, expectation{prefix: prefixJoin, typ: typAssertion, audience: joinURL})
-	for _, a := range advice {
-		s.record.broken(a.rule, a.seen)
-	}
-	if failed == nil && !onOurDomain(c.returnTo) {
+	j, returnTo, failed := s.asks(r, form)
+	if failed == nil && !onOurDomain(returnTo) {
 		failed = &refusal{ruleJoinReturnTo, "return_to isn't an HTTPS URL on " + shopHost}
 	}
 	if failed != nil {
@@ -90,41 +93,97 @@ func (s *Site) join(w http.ResponseWriter, r *http.Request) {
 		s.refuseJoin(w, r, nil)
 		return
 	}
-	cookie := s.fresh(32)
-	s.browsers.add(cookie, joined{
-		owner: c.owner, sid: c.sid, agent: c.agent, declared: declared, expires: s.now().Add(browserLife),
-	})
+	if s.limited(w, j.owner.client) {
+		return
+	}
+	cookie, before := s.fresh(32), ""
+	if had, err := r.Cookie(cookieName); err == nil {
+		before = had.Value
+	}
+	s.browsers.add(before, cookie, j)
 	s.record.count(func(report *Report) { report.Joins++ })
 	http.SetCookie(w, &http.Cookie{
 		Name: cookieName, Value: cookie, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
-	w.Header().Set("Location", c.returnTo)
+	w.Header().Set("Location", returnTo)
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// readJoin reads the form: one assertion, and the extensions that the browser's requests declare from now on.
-func readJoin(w http.ResponseWriter, r *http.Request) (assertion string, declared bool, failed *refusal) {
+// joinForm is what the browser posted.
+type joinForm struct {
+	assertion string
+	token     string // an access token, or empty
+	declared  bool   // version 3 of operations
+}
+
+// readJoin reads the form: one assertion, and in 1.0 the extensions that the browser's requests declare from now on, and
+// the access token of a signed-in join.
+func readJoin(w http.ResponseWriter, r *http.Request) (joinForm, *refusal) {
 	if r.Method != http.MethodPost {
-		return "", false, &refusal{ruleJoinForm, "another method than POST"}
+		return joinForm{}, &refusal{ruleJoinForm, "another method than POST"}
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != formContentType {
-		return "", false, &refusal{ruleJoinForm, "another content type than " + formContentType}
+	form, err := authserver.ReadForm(w, r)
+	if err != nil {
+		return joinForm{}, &refusal{ruleJoinForm, "a form that can't be read"}
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxJoinBody)
-	if err := r.ParseForm(); err != nil {
-		return "", false, &refusal{ruleJoinForm, "a form that can't be read"}
+	if form.Get("assertion") == "" {
+		return joinForm{}, &refusal{ruleJoinForm, "no assertion"}
 	}
-	if _, found := r.PostForm["access_token"]; found {
-		return "", false, &refusal{ruleJoinToken, "an access token, though nobody can sign in here"}
+	declared, ok := declaresOperations(form["extensions"])
+	if !ok {
+		return joinForm{}, &refusal{ruleJoinExtensions, "extensions that aren't one List of Strings"}
 	}
-	if len(r.PostForm["assertion"]) != 1 {
-		return "", false, &refusal{ruleJoinForm, "not exactly one assertion"}
+	if form.Has("access_token") && form.Get("access_token") == "" {
+		return joinForm{}, &refusal{ruleJoinToken, "an empty access token"}
 	}
-	declared, ok := declaresOperations(r.PostForm["extensions"])
-	if !ok || len(r.PostForm["extensions"]) > 1 {
-		return "", false, &refusal{ruleJoinExtensions, "extensions that aren't one List of Strings"}
+	return joinForm{assertion: form.Get("assertion"), token: form.Get("access_token"), declared: declared}, nil
+}
+
+// asks verifies what the browser posted, by the profile's rules, and gives the Session that it joins.
+func (s *Site) asks(r *http.Request, form joinForm) (j joined, returnTo string, failed *refusal) {
+	if s.profile.SessionTokens {
+		b, suffix, seen := s.auth.Join(r.Context(), form.assertion, joinURL)
+		if suffix != "" {
+			return joined{}, "", &refusal{prefixJoin + suffix, seen}
+		}
+		// The cookie lives as long as its Session, which is looked up with each request.
+		return joined{
+			owner: owner{client: b.Session.Client, user: b.Session.User}, sid: b.Session.ID, agent: b.Session.Agent, expires: s.now().Add(cookieLife),
+		}, b.ReturnTo, nil
 	}
-	return r.PostForm.Get("assertion"), declared, nil
+	c, advice, failed := s.verifier.verify(r.Context(), form.assertion, expectation{prefix: prefixJoin, typ: typAssertion, audience: joinURL})
+	for _, a := range advice {
+		s.record.broken(a.rule, a.seen)
+	}
+	if failed == nil {
+		failed = boundTo(c, form.token, prefixJoin)
+	}
+	if failed != nil {
+		return joined{}, "", failed
+	}
+	if s.auth.EndedSession(c.sid) {
+		return joined{}, "", &refusal{prefixJoin + credSession, "a Session that has ended"}
+	}
+	j = joined{owner: c.owner, sid: c.sid, agent: c.agent, declared: form.declared, expires: s.now().Add(browserLife)}
+	if form.token != "" {
+		if _, denial := s.auth.Bearer(form.token, c.owner.client, c.owner.user, c.sid); denial != nil {
+			return joined{}, "", &refusal{ruleJoinToken, "an access token that isn't this Session's: " + denial.Code}
+		}
+		j.signIn = s.auth.SignInOf(form.token)
+	}
+	return j, c.returnTo, nil
+}
+
+// boundTo checks that a Session JWT or an assertion is bound to the access token beside it (PROTOCOL, section 18, rows 4
+// and 13): by its hash, and to none when there is none.
+func boundTo(c credential, token, prefix string) *refusal {
+	switch sum := sha256.Sum256([]byte(token)); {
+	case token == "" && c.ath != "":
+		return &refusal{prefix + credToken, "an ath, and no access token beside it"}
+	case token != "" && c.ath != base64.RawURLEncoding.EncodeToString(sum[:]):
+		return &refusal{prefix + credToken, "no ath, or another token's, and an access token beside it"}
+	}
+	return nil
 }
 
 // refuseJoin answers with 400, an error page and no cookie. Without a failed check it is a fault of ours.

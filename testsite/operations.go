@@ -29,9 +29,9 @@ const (
 // statusApproved is a status of a look-up that isn't a state: the approval waits for the browser's request.
 const statusApproved = "approved"
 
-// owner is who can approve an operation that a signed-out Session got: the same agent for the same User, signed
-// out (Operations v3, section 3). This Company has no accounts, so every Session is signed out.
-type owner struct{ client, user string }
+// owner is who can approve an operation (Operations v3, section 3): the same agent for the same User, while it is signed
+// in to the same account, or signed out as it was when it got the operation.
+type owner struct{ client, user, account string }
 
 // ask is a guarded request as the shop understood it.
 type ask struct {
@@ -125,6 +125,7 @@ const (
 	verdictBusy      verdict = "busy"      // 503: it is being performed
 	verdictWaiting   verdict = "waiting"   // website: 403 with a reference
 	verdictDone      verdict = "done"      // website: the action's result
+	verdictChallenge verdict = "challenge" // the sign-in challenge of 1.0
 )
 
 // answer is what one call of the machine comes to.
@@ -218,7 +219,9 @@ func (s *operations) approve(o owner, value string, a approval) answer {
 	named := s.operationLocked(a.operationID)
 	// Check 1: the Session can approve the operation. Otherwise the request has no approval.
 	if named != nil && named.owner != o {
-		out.found(ruleApprovalOfAnother, "an operation of another User or agent")
+		if named.owner.client != o.client || named.owner.user != o.user {
+			out.found(ruleApprovalOfAnother, "an operation of another User or agent")
+		}
 		if ref == nil {
 			return out
 		}

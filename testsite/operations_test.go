@@ -20,8 +20,8 @@ type bench struct {
 }
 
 var (
-	alice = owner{"https://agent.example/agent.json", "usr_alice"}
-	bob   = owner{"https://agent.example/agent.json", "usr_bob"}
+	alice = owner{client: "https://agent.example/agent.json", user: "usr_alice"}
+	bob   = owner{client: "https://agent.example/agent.json", user: "usr_bob"}
 )
 
 func newBench(t *testing.T) *bench {

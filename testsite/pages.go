@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/papaver-agent/papaver/testsite/authserver"
 	"github.com/papaver-agent/papaver/testsite/wire"
 )
 
@@ -32,6 +33,8 @@ const securityPolicy = "default-src 'none'; style-src 'self'; script-src 'self';
 type page struct {
 	Title   string
 	Agent   string // whose browser this is, if it is joined
+	Account string // the name of the account it is signed in to
+	Issuer  bool   // the page is on the issuer's host
 	Path    string
 	Content any
 }
@@ -70,7 +73,10 @@ func (p pages) show(w http.ResponseWriter, status int, name string, data page) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", securityPolicy)
+	if h.Get("Content-Security-Policy") == "" {
+		h.Set("Content-Security-Policy", securityPolicy)
+	}
+	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
 	if h.Get("Referrer-Policy") == "" {
 		h.Set("Referrer-Policy", "same-origin")
@@ -84,8 +90,9 @@ func (p pages) show(w http.ResponseWriter, status int, name string, data page) {
 
 func (s *Site) pageOf(r *http.Request, title string, content any) page {
 	p := page{Title: title, Path: r.URL.Path, Content: content}
-	if j, found := s.browsers.of(r); found {
+	if j, found := s.visit(r); found && hostOf(r) == shopHost {
 		p.Agent = j.agent
+		p.Account, _ = s.accountName(j.owner.account)
 	}
 	return p
 }
@@ -96,7 +103,14 @@ func (s *Site) shopHandler() http.Handler {
 	mux.HandleFunc("GET /.well-known/poppy.json", s.poppyDocument)
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource", s.resourceDocument)
 	mux.HandleFunc(joinPath, s.join)
-	mux.HandleFunc(endpointPath, s.endpoint)
+	if s.profile.SessionTokens {
+		mux.HandleFunc("POST "+mcpPath, s.mcpServer)
+		mux.HandleFunc("GET /.well-known/oauth-protected-resource"+mcpPath, s.mcpDocument)
+	} else {
+		mux.HandleFunc(endpointPath, s.endpoint)
+	}
+	mux.Handle(apiPath+"/", options(s.apiHandler()))
+	mux.HandleFunc("GET /account", s.accountPage)
 	mux.HandleFunc("GET /{$}", s.view("home", companyName, func(account) any { return catalogue }))
 	mux.HandleFunc("GET /products/{sku}", s.productPage)
 	mux.HandleFunc("GET /orders", s.view("orders", "Your orders", s.order))
@@ -116,7 +130,7 @@ func (s *Site) shopHandler() http.Handler {
 	// Requests of other sites' pages change nothing here; the join is one by design, and signed.
 	protection := http.NewCrossOriginProtection()
 	protection.AddInsecureBypassPattern(joinPath)
-	return protection.Handler(mux)
+	return protection.Handler(options(mux))
 }
 
 // assets serves the embedded style sheet, scripts and pictures.
@@ -136,13 +150,17 @@ func assets() http.Handler {
 // view serves a page whose content comes from the visitor's account.
 func (s *Site) view(name, title string, content func(account) any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if v, _ := s.visit(r); name != "home" && !v.may(authserver.ScopeRead) {
+			s.tooFew(w, r, authserver.ScopeRead)
+			return
+		}
 		s.pages.show(w, http.StatusOK, name, s.pageOf(r, title, content(s.shop.account(s.visitor(r)))))
 	}
 }
 
 // visitor gives whose account a request sees.
 func (s *Site) visitor(r *http.Request) owner {
-	j, _ := s.browsers.of(r)
+	j, _ := s.visit(r)
 	return j.owner
 }
 
@@ -252,7 +270,7 @@ func (s *Site) gift(w http.ResponseWriter, r *http.Request) {
 
 // giftStatus tells a waiting page how its request stands. It performs nothing and returns no reference.
 func (s *Site) giftStatus(w http.ResponseWriter, r *http.Request) {
-	j, found := s.browsers.of(r)
+	j, found := s.visit(r)
 	if !found {
 		writeJSON(w, http.StatusNotFound, pageAnswer{Error: "not_found"})
 		return

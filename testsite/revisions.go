@@ -55,6 +55,15 @@ func (s *operations) usableLocked(o owner, value string) (answer, *reference) {
 		out.found(ruleRefUnknown, "a reference that this Company didn't return")
 		return out, nil
 	}
+	signedOut := owner{client: o.client, user: o.user}
+	if had := ref.op.owner; had != o && had.client == o.client && had.user == o.user {
+		// Operations v3, section 3: returned signed in, it needs the same account; returned signed out, it is approved
+		// signed out.
+		if o == signedOut || had.account != "" {
+			out.verdict = verdictChallenge
+		}
+		return out, nil
+	}
 	if ref.op.owner != o {
 		out.found(ruleRefOfAnother, "a reference that another User or agent got")
 		return out, nil

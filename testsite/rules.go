@@ -1,5 +1,7 @@
 package testsite
 
+import "github.com/papaver-agent/papaver/testsite/authserver"
+
 // Severity says how binding the broken rule is.
 type Severity string
 
@@ -33,6 +35,11 @@ const (
 	credExpired       = "expired"
 	credLife          = "too-long-life"
 	credReused        = "reused-jti"
+	credToken         = "access-token-hash"
+	credSession       = "session"
+	credTime          = "time"
+	credJTI           = "jti"
+	credIssuer        = "issuer"
 )
 
 const (
@@ -44,7 +51,7 @@ const (
 	ruleBrowserAtEndpoint  = "browser-at-endpoint"
 	ruleRedirectFollowed   = "redirect-followed"
 	rulePrivateKey         = "private-key-published"
-	ruleToken              = "unknown-access-token"
+	ruleTwoCredentials     = "two-credentials"
 	ruleVersion            = "version-header"
 	ruleExtension          = "extension-header"
 	ruleMethod             = "endpoint-method"
@@ -107,13 +114,12 @@ var ruleTable = []rule{
 	{prefixSession + credExpired, "C10-5.03", Must, "the Session JWT is valid now"},
 	{prefixSession + credLife, "", Should, "a Session JWT lives 60 seconds at most"},
 	{prefixSession + credReused, "C10-5.03", Must, "a new Session JWT is signed for every request"},
-	{ruleSessionElsewhere, "OPS3-4.43", Must, "the Session header goes to the operations endpoint only"},
-	{rulePrivateKey, "", Must, "the published key set holds public keys only"},
-	{ruleToken, "OPS3-4.45", Must, "a signed-out Session sends no access token"},
+	{prefixSession + credToken, "C10-5.10", Must, "the Session JWT is bound to the access token beside it, and to none when there is none"},
+	{ruleSessionElsewhere, "OPS3-4.43", Must, "the Session header goes to the operations endpoint and the APIs only"},
 
 	// The join.
 	{ruleJoinForm, "", Must, "the join is a form POST with one assertion"},
-	{ruleJoinToken, "C10-9.02", Must, "a guest's join carries no access token"},
+	{ruleJoinToken, "C10-9.02", Must, "the access token of a join is the User's, and goes into the form"},
 	{ruleJoinExtensions, "OPS3-2.13", Must, "extensions of a join are a List of Strings as in Poppy-Extensions"},
 	{ruleJoinReturnTo, "", Must, "return_to is an HTTPS URL on the Company's domain"},
 	{prefixJoin + credMalformed, clauseJoinAssertion, Must, "the assertion is a compact JWT"},
@@ -129,6 +135,12 @@ var ruleTable = []rule{
 	{prefixJoin + credExpired, clauseJoinAssertion, Must, "the assertion is valid now"},
 	{prefixJoin + credLife, clauseJoinAssertion, Must, "an assertion lives 60 seconds at most"},
 	{prefixJoin + credReused, clauseJoinAssertion, Must, "an assertion is used once"},
+
+	{prefixJoin + credToken, "C10-5.10", Must, "the assertion is bound to the access token beside it, and to none when there is none"},
+	{prefixJoin + credSession, "S01-5.10", Must, "the assertion names an active Session of its own agent and User"},
+	{prefixJoin + credTime, clauseJoinAssertion, Must, "the assertion is valid now and lives 60 seconds at most"},
+	{prefixJoin + credJTI, clauseJoinAssertion, Must, "jti of the assertion has 128 bits"},
+	{prefixJoin + credIssuer, clauseJoinAssertion, Must, "iss of the assertion is the client_id"},
 
 	// Requests to the endpoint: Operations v3, section 4.
 	{ruleMethod, "OPS3-4.46", Must, "the endpoint is called by POST"},
@@ -173,9 +185,22 @@ var ruleTable = []rule{
 	{ruleRepeat, "OPS3-7.06", Note, "the browser doesn't repeat an action that a look-up called performed"},
 }
 
+// allRules are this table's and the authorization server's.
+func allRules() []rule {
+	all := append([]rule{}, ruleTable...)
+	for _, r := range authserver.Rules() {
+		severity := Must
+		if r.Should {
+			severity = Should
+		}
+		all = append(all, rule{r.ID, r.Clause, severity, r.Says})
+	}
+	return all
+}
+
 // findRule gives the row of an id, and whether there is one.
 func findRule(id string) (rule, bool) {
-	for _, r := range ruleTable {
+	for _, r := range allRules() {
 		if r.id == id {
 			return r, true
 		}

@@ -122,7 +122,16 @@ func (s *shop) account(o owner) account {
 	return s.accountLocked(o)
 }
 
+// shopper gives whose things an owner sees: an account's, whichever agent signed in to it, or a guest's own.
+func shopper(o owner) owner {
+	if o.account != "" {
+		return owner{account: o.account}
+	}
+	return o
+}
+
 func (s *shop) accountLocked(o owner) account {
+	o = shopper(o)
 	if a, found := s.accounts[o]; found {
 		return a
 	}
@@ -152,6 +161,7 @@ func (s *shop) price(kind string, ordinary int) int {
 func (s *shop) apply(o owner, a ask) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	o = shopper(o)
 	account := s.accountLocked(o)
 	switch a.kind {
 	case kindExchange:

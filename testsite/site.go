@@ -21,20 +21,24 @@ import (
 
 // The Company's names and addresses.
 const (
-	shopHost       = "stormline.test"
-	issuerHost     = "auth.stormline.test"
-	shopOrigin     = "https://" + shopHost
-	issuer         = "https://" + issuerHost
-	companyName    = "Stormline Outdoor"
-	joinPath       = "/poppy/browser-session"
-	endpointPath   = "/poppy/operations"
-	elsewherePath  = "/elsewhere" // where no credential should arrive
-	joinURL        = shopOrigin + joinPath
-	endpointURL    = shopOrigin + endpointPath
-	elsewhereURL   = issuer + elsewherePath
-	defaultListen  = "127.0.0.1:0"
-	controlAddress = "127.0.0.1:0"
+	shopHost      = "stormline.test"
+	issuerHost    = "auth.stormline.test"
+	shopOrigin    = "https://" + shopHost
+	issuer        = "https://" + issuerHost
+	companyName   = "Stormline Outdoor"
+	joinPath      = "/poppy/browser-session"
+	endpointPath  = "/poppy/operations"
+	elsewherePath = "/elsewhere" // where no credential should arrive
+	joinURL       = shopOrigin + joinPath
+	endpointURL   = shopOrigin + endpointPath
+	elsewhereURL  = issuer + elsewherePath
+	mcpPath       = "/mcp"
+	mcpURL        = shopOrigin + mcpPath
+	defaultListen = "127.0.0.1:0"
 )
+
+// DefaultDeviceInterval is the pause between two questions of a Device Sign-In unless Config says otherwise.
+const DefaultDeviceInterval = time.Second
 
 // DefaultOperationLife is how long a revision can be approved unless Config says otherwise.
 const DefaultOperationLife = 10 * time.Minute
@@ -64,14 +68,37 @@ type Config struct {
 	OperationLife time.Duration
 	// Faults are where the Company misbehaves from the start.
 	Faults Faults
+	// Profile is the version of the protocol: "1.0", which it is when empty, "0.2" or "0.1".
+	Profile string
+	// Control is the address of the control port, such as "127.0.0.1:0"; no control port when empty. Whoever reaches it is
+	// the User and the Company's operator.
+	Control string
+	// Fetch are names of agents and the addresses they are reached at: HOST:PORT:ADDR:PORT, as curl's --connect-to spells
+	// it. An agent in none of AgentDirs is fetched from there; none is fetched from anywhere else.
+	Fetch []string
+	// FetchCAs are PEM certificates of authorities that the fetched agents' certificates are from.
+	FetchCAs []byte
+	// DeviceInterval is the pause between two questions of a Device Sign-In; DefaultDeviceInterval when 0.
+	DeviceInterval time.Duration
+	// RequireNonces makes DPoP proofs need a nonce of this Company (drafts only).
+	RequireNonces bool
 	// Logger gets what the Company has to say, without credentials; nothing is logged when nil.
 	Logger *slog.Logger
 }
 
 // Site is a running Company. It is safe for concurrent use.
 type Site struct {
-	now    func() time.Time
-	random io.Reader
+	now     func() time.Time
+	clock   *movedClock
+	random  io.Reader
+	profile authserver.Profile
+	auth    *authserver.Server
+	clients *authserver.Clients
+	fetch   *fetcher
+	traffic *traffic // nil: nothing is kept
+	limits  limits
+	// signedInAs is the account that the control port acts for, a string
+	signedInAs atomic.Value
 
 	authority authority
 	bound     string // address of the TLS listener
@@ -108,26 +135,8 @@ func Start(ctx context.Context, cfg Config) (*Site, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Site{now: cfg.Now, random: cfg.Rand}
-	s.life.Store(int64(cfg.OperationLife))
-	s.faults.f = cfg.Faults
-	s.record = record{now: cfg.Now, log: cfg.Logger}
-	s.shop.open(cfg.Now())
-	s.verifier = verifier{agents: authserver.NewClients(cfg.AgentDirs, nil, cfg.Now), now: cfg.Now, used: map[string]time.Time{}}
-	s.browsers = browsers{now: cfg.Now, joined: map[string]joined{}}
-	s.ops = &operations{
-		now: cfg.Now, fresh: s.fresh, quote: s.shop.quote, perform: s.perform,
-		life:       func() time.Duration { return time.Duration(s.life.Load()) },
-		decline:    s.takeDecline,
-		hold:       s.takeHold,
-		refs:       map[string]*reference{},
-		references: map[string]string{},
-	}
-	var err error
-	if s.pages, err = loadPages(); err != nil {
-		return nil, err
-	}
-	if s.authority, err = newAuthority(cfg.Rand, cfg.Now(), shopHost, issuerHost); err != nil {
+	s, err := newSite(cfg)
+	if err != nil {
 		return nil, err
 	}
 	var listen net.ListenConfig
@@ -135,19 +144,73 @@ func Start(ctx context.Context, cfg Config) (*Site, error) {
 	if err != nil {
 		return nil, fmt.Errorf("testsite: listen on %s: %w", cfg.Listen, err)
 	}
-	control, err := listen.Listen(ctx, "tcp", controlAddress)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("testsite: control port: %w", err), public.Close())
+	s.bound = public.Addr().String()
+	if cfg.Control != "" {
+		control, err := listen.Listen(ctx, "tcp", cfg.Control)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("testsite: control port: %w", err), public.Close())
+		}
+		s.control, s.traffic = control.Addr().String(), &traffic{now: s.now}
+		plain := s.server(s.controlHandler(), cfg.Logger)
+		s.servers = append(s.servers, plain)
+		s.serving.Go(func() { report(cfg.Logger, plain.Serve(control)) })
 	}
-	s.bound, s.control = public.Addr().String(), control.Addr().String()
 	secure := s.server(s.handler(), cfg.Logger)
 	secure.TLSConfig = &tls.Config{
 		Certificates: []tls.Certificate{s.authority.leaf}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 	}
-	plain := s.server(s.controlHandler(), cfg.Logger)
-	s.servers = []*http.Server{secure, plain}
+	s.servers = append(s.servers, secure)
 	s.serving.Go(func() { report(cfg.Logger, secure.ServeTLS(public, "", "")) })
-	s.serving.Go(func() { report(cfg.Logger, plain.Serve(control)) })
+	return s, nil
+}
+
+// newSite makes a Company that doesn't listen yet.
+func newSite(cfg Config) (*Site, error) {
+	if cfg.Profile == "" {
+		cfg.Profile = authserver.V1().Version
+	}
+	if cfg.DeviceInterval == 0 {
+		cfg.DeviceInterval = DefaultDeviceInterval
+	}
+	profile, known := authserver.Of(cfg.Profile)
+	if !known {
+		return nil, fmt.Errorf("testsite: no profile %q", cfg.Profile)
+	}
+	fetch, err := newFetcher(cfg.Fetch, cfg.FetchCAs)
+	if err != nil {
+		return nil, fmt.Errorf("testsite: %w", err)
+	}
+	clock := &movedClock{base: cfg.Now}
+	s := &Site{now: clock.now, clock: clock, random: cfg.Rand, profile: profile, fetch: fetch}
+	s.clients = authserver.NewClients(cfg.AgentDirs, fetch.client(), s.now)
+	s.life.Store(int64(cfg.OperationLife))
+	s.faults.f = cfg.Faults
+	s.record = record{now: s.now, log: cfg.Logger}
+	s.limits = limits{now: s.now, broken: s.record.broken, until: map[string]time.Time{}}
+	s.shop.open(s.now())
+	s.verifier = verifier{agents: s.clients, now: s.now, used: map[string]time.Time{}}
+	s.browsers = browsers{now: s.now, joined: map[string]joined{}, single: profile.SessionTokens}
+	s.ops = &operations{
+		now: s.now, fresh: s.fresh, quote: s.shop.quote, perform: s.perform,
+		life:       func() time.Duration { return time.Duration(s.life.Load()) },
+		decline:    s.takeDecline,
+		hold:       s.takeHold,
+		refs:       map[string]*reference{},
+		references: map[string]string{},
+	}
+	if s.pages, err = loadPages(); err != nil {
+		return nil, err
+	}
+	if s.authority, err = newAuthority(cfg.Rand, cfg.Now(), shopHost, issuerHost); err != nil {
+		return nil, err
+	}
+	s.auth = authserver.New(authserver.Config{
+		Profile: profile, Issuer: issuer, Company: companyName, Resource: shopOrigin, MCP: s.mcp(), Clients: s.clients,
+		Accounts: Accounts(), Pages: s, Now: s.now, Fresh: s.fresh, Broken: s.record.broken, Limited: s.limits.wait,
+		DeviceInterval: cfg.DeviceInterval,
+	})
+	s.auth.SetCaller(s.caller)
+	s.auth.RequireNonces(cfg.RequireNonces && profile.SessionTokens)
 	return s, nil
 }
 
@@ -190,9 +253,22 @@ func (s *Site) ConnectTo() []string {
 // Authority is the certificate of the authority of this process, as PEM.
 func (s *Site) Authority() []byte { return append([]byte(nil), s.authority.pem...) }
 
-// Control is the address of the control port, http://127.0.0.1:PORT. GET /report gives the Report as JSON; POST /NAME
-// with form values sets a switch (faults.go).
-func (s *Site) Control() string { return "http://" + s.control }
+// Control is the address of the control port, http://127.0.0.1:PORT, or empty when there is none. GET /report gives the
+// Report as JSON; POST /NAME sets a switch (faults.go) or does what a person or the operator does (control.go).
+func (s *Site) Control() string {
+	if s.control == "" {
+		return ""
+	}
+	return "http://" + s.control
+}
+
+// mcp is the address of the MCP server, which the drafts' profiles have.
+func (s *Site) mcp() string {
+	if !s.profile.SessionTokens {
+		return ""
+	}
+	return mcpURL
+}
 
 // Report gives what happened so far.
 func (s *Site) Report() Report { return s.record.snapshot() }

@@ -5,18 +5,22 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/papaver-agent/papaver/testsite/authserver"
 )
 
 // handler answers both names of the Company, and notices credentials where none should be.
 func (s *Site) handler() http.Handler {
 	shop := s.shopHandler()
-	auth := http.NewServeMux()
-	auth.HandleFunc("GET /.well-known/oauth-authorization-server", s.issuerDocument)
-	auth.HandleFunc(elsewherePath, s.elsewhere)
-	auth.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /.well-known/oauth-authorization-server", s.issuerDocument)
+	mux.Handle("GET /assets/", http.StripPrefix("/", assets()))
+	mux.HandleFunc(elsewherePath, s.elsewhere)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.pages.show(w, http.StatusNotFound, "missing", s.pageOf(r, "Nothing here", nil))
 	})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	auth := s.auth.Handler(options(mux))
+	return s.watched(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := hostOf(r)
 		s.notice(r, host)
 		switch host {
@@ -27,19 +31,17 @@ func (s *Site) handler() http.Handler {
 		default:
 			http.Error(w, "not a host of this Company", http.StatusMisdirectedRequest)
 		}
-	})
+	}))
 }
 
 // notice looks at what every request carries, whatever answers it.
 func (s *Site) notice(r *http.Request, host string) {
 	atEndpoint := host == shopHost && r.URL.Path == endpointPath
-	if !atEndpoint {
-		if len(r.Header.Values("Poppy-Session")) > 0 {
-			s.record.broken(ruleSessionElsewhere, "a Poppy-Session header at another place than the endpoint")
-		}
-		if len(r.Header.Values("Poppy-Approval")) > 0 {
-			s.record.broken(ruleApprovalElsewhere, "a Poppy-Approval header at another place than the endpoint")
-		}
+	if len(r.Header.Values("Poppy-Session")) > 0 && !s.takesSessionHeader(host, r.URL.Path) {
+		s.record.broken(ruleSessionElsewhere, "a Poppy-Session header at a place that is no API and no endpoint for it")
+	}
+	if !atEndpoint && len(r.Header.Values("Poppy-Approval")) > 0 {
+		s.record.broken(ruleApprovalElsewhere, "a Poppy-Approval header at another place than the endpoint")
 	}
 	if atEndpoint {
 		for _, name := range []string{"Cookie", "Origin", "Sec-Fetch-Mode"} {
@@ -52,6 +54,18 @@ func (s *Site) notice(r *http.Request, host string) {
 	if credentialIn(r.URL.RawQuery) || credentialIn(r.URL.Path) || credentialIn(r.Header.Get("Referer")) {
 		s.record.broken(ruleCredentialInURL, "a URL or Referer with a token or an assertion")
 	}
+}
+
+// takesSessionHeader says whether the place is one that a Session header is for: the operations endpoint, the APIs and
+// Mediated Sign-In, in 1.0.
+func (s *Site) takesSessionHeader(host, path string) bool {
+	if s.profile.SessionTokens {
+		return false
+	}
+	if host == issuerHost {
+		return path == authserver.MediatedPath || strings.HasPrefix(path, authserver.MediatedPath+"/")
+	}
+	return path == endpointPath || strings.HasPrefix(path, apiPath+"/")
 }
 
 // credentialIn says whether part of a URL holds a compact JWS, or a parameter that is named for a credential.

@@ -63,7 +63,7 @@ func emptyBench(t *testing.T) *bench {
 func atCompany(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
-	b.company = b.start("site", "--agent-dir", filepath.Join(b.home, "identity", "public"))
+	b.company = b.start("site", "--control", "127.0.0.1:0", "--agent-dir", filepath.Join(b.home, "identity", "public"))
 	if !b.company.stdout.await(b.company.ended, func(text string) bool { return strings.HasSuffix(text, "\n") }) {
 		t.Fatalf("papaver site is not ready\n%s", b.company.told())
 	}

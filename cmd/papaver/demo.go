@@ -55,7 +55,7 @@ func runDemo(ctx context.Context, e env, args []string) error {
 	if err := os.WriteFile(flowFile, flow, 0o600); err != nil {
 		return err
 	}
-	site, ready, cleanUp, err := startSite(ctx, []string{id.PublicDir()})
+	site, ready, cleanUp, err := startSite(ctx, testsite.Config{AgentDirs: []string{id.PublicDir()}})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,21 @@
+package testsite
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// movedClock is the Company's clock: another one, moved ahead by what the control port asked for. It is safe for
+// concurrent use.
+type movedClock struct {
+	base  func() time.Time
+	ahead atomic.Int64 // nanoseconds
+}
+
+func (c *movedClock) now() time.Time { return c.base().Add(time.Duration(c.ahead.Load())) }
+
+// Advance moves the Company's clock ahead, for everything but its certificates.
+func (s *Site) Advance(d time.Duration) { s.clock.ahead.Add(int64(d)) }
+
+// Profile is the version of the protocol that the Company speaks.
+func (s *Site) Profile() string { return s.profile.Version }
