@@ -115,8 +115,8 @@ type Profile struct {
 	ClientAssertionLife time.Duration
 	// TokenResource says that every token request names the Company's resource (RFC 8707). Guess of ours.
 	TokenResource bool
-	// TokenSession says that token requests and their answers name the Session, in session_id and signed_in. Guess
-	// of ours.
+	// TokenSession says that token requests and their answers name the Session, in session_id and signed_in. Guess of
+	// ours.
 	TokenSession bool
 	// TokenHash is the claim of what names a Session that binds it to the access token beside it, by the token's SHA-256;
 	// empty where the token itself is bound to a key. Guess 4.
