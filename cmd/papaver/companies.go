@@ -160,7 +160,10 @@ func printCompany(e env, k *knownCompany) {
 		state = "signed in"
 	}
 	fmt.Fprintf(e.stdout, "%s: %s\n", who, state)
-	for _, a := range k.accounts {
+	for i, a := range k.accounts {
+		if i > 0 {
+			fmt.Fprintln(e.stdout)
+		}
 		printAccount(e, a)
 	}
 	if k.UserID != "" {

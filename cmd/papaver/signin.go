@@ -113,7 +113,7 @@ func (f *signInFlags) signIn(ctx context.Context, e env, where company.Address, 
 	had := err == nil
 	place := f.place(had, before)
 	if err := u.accounts.Check(ctx, place); err != nil {
-		return keyringTrouble(err, "what the Company publishes was read", nobodySignedIn)
+		return keyringTrouble(err, nobodySignedIn)
 	}
 	sess, err := u.newSession()
 	if err != nil {

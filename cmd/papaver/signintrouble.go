@@ -154,9 +154,10 @@ func chooseTrouble(c *company.Company, err error) error {
 }
 
 // keyringTrouble is a keyring that can't be used; nothing was put in a file instead.
-func keyringTrouble(err error, done, undone string) error {
+func keyringTrouble(err error, undone string) error {
 	return &trouble.Error{
-		What: "the token can't be kept in the keyring", Err: err, Done: done, Undone: undone + "; nothing was put in a file instead",
+		What: "the account's token can't be kept in the keyring", Err: err, Done: "what the Company publishes was read",
+		Undone: undone + "; nothing was put in a file instead",
 		Next: "unlock the keyring or run this in your desktop session; --keyring=false keeps the token in a file of the home, mode 0600",
 	}
 }

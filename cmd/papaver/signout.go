@@ -118,7 +118,7 @@ func (f *flags) signOut(ctx context.Context, e env, given *wayFlags, where compa
 		return &trouble.Error{What: "interrupted", Err: ctx.Err(), Done: "the Company may have been asked", Undone: "the token is kept here", Next: "run papaver signout again"}
 	}
 	if _, ok := errors.AsType[*account.KeyringError](err); ok {
-		return keyringTrouble(err, "what the Company publishes was read", nobodySignedOut)
+		return keyringTrouble(err, nobodySignedOut)
 	}
 	if unrevoked, ok := errors.AsType[*account.UnrevokedError](err); ok {
 		t := &trouble.Error{
