@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/papaver-agent/papaver/approval"
@@ -222,14 +224,16 @@ func (c *Client) follow(run string, l *link) {
 	stop := context.AfterFunc(c.life, func() { _ = l.conn.Close() })
 	defer stop()
 	reader := newReader(l.conn)
-	greeted := false
+	greeted, foreign := false, false
 	for {
 		m, err := readMessage(reader)
 		if err != nil {
+			foreign = !greeted && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) && !errors.Is(err, syscall.ECONNRESET)
 			break
 		}
 		if !greeted && (m.Hello == nil || m.Hello.Protocol != protocol) {
-			break // another version's process: its socket stays in links and is left alone
+			foreign = true // another version's process: its socket stays in links and is left alone
+			break
 		}
 		greeted = true
 		if m.Decided != nil {
@@ -251,7 +255,7 @@ func (c *Client) follow(run string, l *link) {
 	l.waiting = nil
 	l.mu.Unlock()
 	c.update(func(v *View) { v.lose(run) })
-	if greeted {
+	if !foreign { // one that ended before its greeting may only have been about to begin, or to end: it is tried again
 		c.mu.Lock()
 		delete(c.links, run)
 		c.mu.Unlock()

@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	writeTimeout = 10 * time.Second // one message to a terminal that may have stopped reading
-	drainTimeout = 2 * time.Second  // for the last news at the end
+	writeTimeout = 10 * time.Second       // one message to a terminal that may have stopped reading
+	drainTimeout = 2 * time.Second        // for the last news at the end
+	acceptPause  = 100 * time.Millisecond // after a connection that could not be taken
 )
 
 // Source is what a running process shows, and where the answers of its terminals go. Safe for concurrent use.
@@ -105,15 +106,36 @@ func (s *Server) remove() {
 
 func (s *Server) accept() {
 	for {
-		conn, err := s.socket.AcceptUnix()
-		if err != nil {
-			return // Close has closed it; nothing else ends a local socket
+		conn, ok := s.next(s.socket.AcceptUnix)
+		if !ok {
+			return
 		}
 		if sameUser(conn) != nil {
 			_ = conn.Close()
 			continue
 		}
 		s.serving.Go(func() { s.serve(conn) })
+	}
+}
+
+// next returns the next terminal's connection; false when the socket is closed. Any other error passes, as one that there
+// are too many open files does, and must not leave a run without terminals.
+func (s *Server) next(accept func() (*net.UnixConn, error)) (*net.UnixConn, bool) {
+	for {
+		conn, err := accept()
+		switch {
+		case err == nil:
+			return conn, true
+		case errors.Is(err, net.ErrClosed):
+			return nil, false
+		}
+		timer := time.NewTimer(acceptPause)
+		select {
+		case <-timer.C:
+		case <-s.ending:
+			timer.Stop()
+			return nil, false
+		}
 	}
 }
 
@@ -199,7 +221,8 @@ func news(has, view View) []message {
 	var list []message
 	for _, t := range view.Tasks {
 		if i := indexOf(has.Tasks, func(o Task) bool { return o.ID == t.ID }); i < 0 || !reflect.DeepEqual(has.Tasks[i], t) {
-			list = append(list, message{Task: &t})
+			bounded := t.bounded()
+			list = append(list, message{Task: &bounded})
 		}
 	}
 	for _, c := range view.Closed {

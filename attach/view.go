@@ -7,7 +7,10 @@
 package attach
 
 import (
+	"encoding/json"
+	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/internal/trouble"
@@ -34,6 +37,47 @@ const (
 type Stage struct {
 	Label string    `json:"label"`
 	At    time.Time `json:"at"`
+}
+
+const (
+	maxText   = 4 << 10        // bytes of a round's texts that reach a terminal; a question has the whole
+	maxRounds = 200            // rounds of a task that reach a terminal: the last ones
+	maxStages = 100            // stages of a round that reach a terminal: the last ones
+	maxTask   = maxMessage / 2 // bytes of a task with its rounds
+)
+
+// bounded returns t as it is sent, so that it fits in one message however long the Company's texts and however many its
+// rounds are. What is cut off is in the ledger.
+func (t Task) bounded() Task {
+	t.Rounds = slices.Clone(t.Rounds[max(0, len(t.Rounds)-maxRounds):])
+	for i := range t.Rounds {
+		r := &t.Rounds[i]
+		r.Summary, r.Said = cut(r.Summary), cut(r.Said)
+		r.Stages = slices.Clone(r.Stages[max(0, len(r.Stages)-maxStages):])
+		for j := range r.Stages {
+			r.Stages[j].Label = cut(r.Stages[j].Label)
+		}
+	}
+	for len(t.Rounds) > 0 {
+		if data, err := json.Marshal(t); err != nil || len(data) <= maxTask { // what can't be marshalled is writeMessage's to say
+			break
+		}
+		t.Rounds = t.Rounds[(len(t.Rounds)+1)/2:]
+	}
+	return t
+}
+
+// cut shortens s to maxText bytes at most, at the beginning of a character, and says so.
+func cut(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	const mark = "…"
+	at := maxText - len(mark)
+	for at > 0 && !utf8.RuneStart(s[at]) {
+		at--
+	}
+	return s[:at] + mark
 }
 
 // Round is what a task shows of one operation.

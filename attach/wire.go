@@ -15,7 +15,7 @@ import (
 	"github.com/papaver-agent/papaver/approval"
 )
 
-// protocol is the version of the wire. A peer of another one is told and left alone.
+// protocol is the version of the wire. A process of another one is left alone.
 const protocol = 1
 
 const (
