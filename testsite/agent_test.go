@@ -195,6 +195,18 @@ func (a *testAgent) assertion(edits ...edit) string {
 	return a.token("poppy-browser+jwt", joinURL, map[string]any{"return_to": orderURL}, edits...)
 }
 
+// beside puts an access token on a request, and a Session header that is bound to it.
+func (a *testAgent) beside(r *http.Request, token string) {
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Poppy-Session", a.session(set("ath", hashOf(token))))
+}
+
+// hashOf is what binds a statement to a token.
+func hashOf(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
 // join posts the assertion from the browser and gives where that ended.
 func (a *testAgent) join(edits ...edit) reply {
 	return a.submit(joinURL, url.Values{"assertion": {a.assertion(edits...)}, "extensions": {`"operations";v="3"`}})

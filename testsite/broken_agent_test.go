@@ -87,9 +87,27 @@ var faultsOfAnAgent = map[string]fault{
 		a.publish(key)
 		a.join()
 	}},
-	"an access token while signed out": {"unknown-access-token", "OPS3-4.45", headerFault(func(_ *testAgent, r *http.Request) {
+	"an access token that nobody issued": {"access-token-unknown", "", func(t *testing.T, _ *testsite.Site, a *testAgent) {
+		a.join()
+		r := a.endpointRequest(a.reference(a.press()), "")
+		a.beside(r, "abc")
+		if got := a.send(a.api, r); got.status != http.StatusUnauthorized {
+			t.Errorf("%d", got.status)
+		}
+	}},
+	"an access token that the header doesn't name": {"session-access-token-hash", "C10-5.10", headerFault(func(a *testAgent, r *http.Request) {
 		r.Header.Set("Authorization", "Bearer abc")
 	})},
+	"a hash of a token that isn't sent": {"session-access-token-hash", "C10-5.10", sessionFault(set("ath", hashOf("abc")))},
+	"two credentials in Authorization": {"two-credentials", "C10-5.11", func(t *testing.T, _ *testsite.Site, a *testAgent) {
+		a.join()
+		r := a.endpointRequest(a.reference(a.press()), "")
+		a.beside(r, "abc")
+		r.Header.Set("Authorization", "Bearer abc, Basic Zm9vOmJhcg==")
+		if got := a.send(a.api, r); got.status != http.StatusUnauthorized {
+			t.Errorf("%d", got.status)
+		}
+	}},
 
 	// Where credentials go.
 	"the Session header sent to a page": {"session-header-elsewhere", "OPS3-4.43", func(_ *testing.T, _ *testsite.Site, a *testAgent) {
@@ -140,8 +158,14 @@ var faultsOfAnAgent = map[string]fault{
 	"a join as JSON": {"join-form", "", func(t *testing.T, _ *testsite.Site, a *testAgent) {
 		refusedJoin(t, a.script(joinURL, map[string]any{"assertion": a.assertion()}))
 	}},
-	"a guest's join with a token": {"join-access-token", "C10-9.02", func(t *testing.T, _ *testsite.Site, a *testAgent) {
+	"a join with an empty token": {"join-access-token", "C10-9.02", func(t *testing.T, _ *testsite.Site, a *testAgent) {
+		refusedJoin(t, a.submit(joinURL, url.Values{"assertion": {a.assertion()}, "access_token": {""}}))
+	}},
+	"a join whose assertion doesn't name its token": {"join-access-token-hash", "C10-5.10", func(t *testing.T, _ *testsite.Site, a *testAgent) {
 		refusedJoin(t, a.submit(joinURL, url.Values{"assertion": {a.assertion()}, "access_token": {"abc"}}))
+	}},
+	"a join with a token that nobody issued": {"access-token-unknown", "", func(t *testing.T, _ *testsite.Site, a *testAgent) {
+		refusedJoin(t, a.submit(joinURL, url.Values{"assertion": {a.assertion(set("ath", hashOf("abc")))}, "access_token": {"abc"}}))
 	}},
 	"a join with unreadable extensions": {"join-extensions", "OPS3-2.13", func(t *testing.T, _ *testsite.Site, a *testAgent) {
 		refusedJoin(t, a.submit(joinURL, url.Values{"assertion": {a.assertion()}, "extensions": {"operations;v=3"}}))
@@ -313,8 +337,8 @@ func TestEachFaultOfABrokenAgentIsRecorded(t *testing.T) {
 		})
 	}
 	for _, rule := range testsite.RuleIDs() {
-		// The rest is the join's twin of a Session row above, or a note.
-		if !seen[rule] && !slices.Contains([]string{"join-delegation-expired", "join-delegation-too-long", "repeat-after-performed"}, rule) {
+		// The rest is the join's twin of a Session row above, a note, or a draft's.
+		if !seen[rule] && !slices.Contains([]string{"join-delegation-expired", "join-delegation-too-long", "repeat-after-performed", "join-session", "join-time", "join-jti", "join-issuer"}, rule) {
 			t.Errorf("no fault breaks the rule %s", rule)
 		}
 	}

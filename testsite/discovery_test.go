@@ -3,6 +3,7 @@ package testsite_test
 import (
 	"net/http"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/papaver-agent/papaver/testsite"
@@ -30,16 +31,79 @@ func TestTheThreeDocumentsAgree(t *testing.T) {
 		t.Error("the documents don't agree")
 	}
 	poppy := agent.get(company + "/.well-known/poppy.json")
+	scopes := func(names ...any) map[string]any { return map[string]any{"scopes": names} }
+	mediated := scopes("poppy:read", "poppy:write")
+	mediated["endpoint"] = issuer + "/poppy/sign-in"
+	mediated["fields"] = []any{
+		map[string]any{"name": "email", "label": "Email", "secret": false}, map[string]any{"name": "password", "label": "Password", "secret": true},
+	}
 	want := map[string]any{
 		"protocol_versions": []any{"1.0"},
 		"organization":      map[string]any{"name": "Stormline Outdoor", "domain": "stormline.test"},
-		"auth":              map[string]any{"issuer": issuer},
-		"apis":              []any{},
-		"web":               map[string]any{"browser_session_endpoint": joinURL},
-		"extensions":        map[string]any{"operations": []any{map[string]any{"version": "3", "endpoint": endpoint}}},
+		"auth": map[string]any{
+			"issuer": issuer, "direct": scopes("poppy:read", "poppy:write", "addresses"), "device": scopes("poppy:read", "poppy:write"),
+			"mediated": mediated, "custom_scopes": map[string]any{"addresses": "Manage saved shipping addresses"},
+		},
+		"apis": []any{map[string]any{
+			"type": "openapi", "url": company + "/api/openapi.json", "description": "Orders, products and the delivery address",
+		}},
+		"web":        map[string]any{"browser_session_endpoint": joinURL},
+		"extensions": map[string]any{"operations": []any{map[string]any{"version": "3", "endpoint": endpoint}}},
 	}
 	if !reflect.DeepEqual(poppy.json, want) {
 		t.Errorf("poppy.json: %s", poppy.body)
+	}
+}
+
+// Clauses: S01-3.2.08, C10-3.01
+func TestTheAuthorizationServerNamesWhatItOffers(t *testing.T) {
+	for _, version := range []string{"1.0", "0.2", "0.1"} {
+		_, agent := world(t, testsite.Config{Profile: version})
+		server := agent.get(issuer + "/.well-known/oauth-authorization-server").json
+		for _, name := range []string{"token_endpoint", "revocation_endpoint", "authorization_endpoint", "device_authorization_endpoint"} {
+			if address, _ := server[name].(string); !strings.HasPrefix(address, issuer+"/oauth/") {
+				t.Errorf("%s: %s is %v", version, name, server[name])
+			}
+		}
+		for name, want := range map[string]any{
+			"code_challenge_methods_supported": []any{"S256"}, "authorization_response_iss_parameter_supported": true,
+			"token_endpoint_auth_methods_supported": []any{"private_key_jwt"}, "poppy_domains": []any{"stormline.test"},
+			"scopes_supported": []any{"poppy:read", "poppy:write", "addresses"},
+		} {
+			if !reflect.DeepEqual(server[name], want) {
+				t.Errorf("%s: %s is %v", version, name, server[name])
+			}
+		}
+	}
+}
+
+// Clauses: S01-3.07, S01-3.08, S01-3.09, S01-3.3.01, S01-4.4.02, S01-4.4.06, S01-4.7.01, S01-3.2.03, S01-3.2.04
+func TestADraftsDocumentNamesItsVersionAndSignInTypes(t *testing.T) {
+	for _, version := range []string{"0.1", "0.2"} {
+		_, agent := world(t, testsite.Config{Profile: version})
+		poppy := agent.get(company + "/.well-known/poppy.json").json
+		auth, _ := poppy["auth"].(map[string]any)
+		if poppy["protocol_version"] != version || poppy["protocol_versions"] != nil || auth["issuer"] != issuer {
+			t.Errorf("%s: %v", version, poppy)
+		}
+		for _, kind := range []string{"direct", "device", "mediated"} {
+			if offered, _ := auth[kind].(map[string]any); offered["scopes"] == nil {
+				t.Errorf("%s: no scopes of %s", version, kind)
+			}
+		}
+		apis, _ := poppy["apis"].([]any)
+		for _, api := range apis {
+			if m := api.(map[string]any); m["type"] == "" || m["url"] == "" || m["description"] == "" {
+				t.Errorf("%s: %v", version, m)
+			}
+		}
+		if _, isList := poppy["extensions"].([]any); isList || len(apis) != 2 {
+			t.Errorf("%s: %v", version, poppy)
+		}
+		server := agent.get(issuer + "/.well-known/oauth-authorization-server").json
+		if !reflect.DeepEqual(server["dpop_signing_alg_values_supported"], []any{"ES256"}) || !reflect.DeepEqual(server["poppy_domains"], []any{"stormline.test"}) {
+			t.Errorf("%s: %v", version, server)
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
 package testsite
 
-// RuleIDs lists the ids of the table of rules.
+// RuleIDs lists the ids of the website's table of rules.
 func RuleIDs() []string {
 	var ids []string
 	for _, r := range ruleTable {

@@ -167,7 +167,7 @@ func (s *Site) asks(r *http.Request, form joinForm) (j joined, returnTo string, 
 	j = joined{owner: c.owner, sid: c.sid, agent: c.agent, declared: form.declared, expires: s.now().Add(browserLife)}
 	if form.token != "" {
 		if _, denial := s.auth.Bearer(form.token, c.owner.client, c.owner.user, c.sid); denial != nil {
-			return joined{}, "", &refusal{ruleJoinToken, "an access token that isn't this Session's: " + denial.Code}
+			return joined{}, "", &refusal{} // what was broken is written down; a sign-in that ended breaks nothing
 		}
 		j.signIn = s.auth.SignInOf(form.token)
 	}
@@ -189,7 +189,7 @@ func boundTo(c credential, token, prefix string) *refusal {
 // refuseJoin answers with 400, an error page and no cookie. Without a failed check it is a fault of ours.
 func (s *Site) refuseJoin(w http.ResponseWriter, r *http.Request, failed *refusal) {
 	s.record.count(func(report *Report) { report.JoinsRefused++ })
-	if failed != nil {
+	if failed != nil && failed.rule != "" {
 		s.record.broken(failed.rule, failed.seen)
 	}
 	s.pages.show(w, http.StatusBadRequest, "refused", s.pageOf(r, "Couldn't start your visit", nil))
