@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,5 +87,53 @@ func TestDiscoverSaysThatNothingIsPublished(t *testing.T) {
 	events := readEvents(t, b.run(1, append(args, "--json")...))
 	if last := events[len(events)-1]; last["published"] != false || last["agrees"] != false {
 		t.Errorf("the last line is %v", last)
+	}
+}
+
+// siteSpeaking is the bundled Company of one version of the protocol.
+func siteSpeaking(t *testing.T, version string) *bench {
+	t.Helper()
+	b := emptyBench(t)
+	b.company = b.start("site", "--control", "127.0.0.1:0", "--profile", version)
+	if !b.company.stdout.await(b.company.ended, func(text string) bool { return strings.HasSuffix(text, "\n") }) {
+		t.Fatalf("papaver site is not ready\n%s", b.company.told())
+	}
+	if err := json.Unmarshal([]byte(b.company.stdout.String()), &b.ready); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Two readings of each version, made apart, agree about what a Company publishes; and about what is wrong when one
+// member is.
+//
+// Clauses: S01-3.01, S01-3.07, S01-3.08, S01-3.2.03, S01-3.2.04, S01-3.2.08, C10-3.01
+func TestTheBundledSiteOfEveryProfileAgrees(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"0.1", "0.2", "1.0"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			b := siteSpeaking(t, version)
+			last := lastOf(t, b, b.look("--json"), 0)
+			if last.text("profile") != version || last.text("name") == "" || last.text("domain") == "" || last.text("join_endpoint") == "" {
+				t.Errorf("the last line is %v", last)
+			}
+			if scopes, _ := last["custom_scopes"].(map[string]any); len(scopes) == 0 {
+				t.Errorf("no scope is described: %v", last)
+			}
+			var types []string
+			for _, offer := range last["sign_in"].([]any) {
+				types = append(types, offer.(map[string]any)["type"].(string))
+			}
+			if apis, _ := last["apis"].([]any); len(apis) == 0 || !slices.Equal(types, []string{"direct", "device", "mediated"}) {
+				t.Errorf("it offers %q and the APIs %v", types, apis)
+			}
+			for _, member := range []string{"organization.domain", "issuer", "poppy_domains"} {
+				b.tell("disagree?member=" + member)
+				if out := b.run(1, b.look()...); !strings.Contains(out, "rules of protocol "+version+" failed") {
+					t.Errorf("%s: it says\n%s", member, out)
+				}
+			}
+		})
 	}
 }
