@@ -65,8 +65,6 @@ func flags(cfg Config) []Flag {
 		{Name: "disable-extensions"},
 		{Name: "disable-sync"},
 		{Name: "disable-breakpad"},
-		// The crash handler would leave our process group, and write what is in memory, assertions too, to disk.
-		{Name: "disable-crashpad-for-testing"},
 		{Name: "disable-client-side-phishing-detection"},
 		{Name: "metrics-recording-only"},
 		{Name: "password-store", Value: "basic"},
