@@ -47,6 +47,20 @@ func TestANonceIsRememberedForItsServerAndFollowedWhenItChanges(t *testing.T) {
 	})
 }
 
+// One server at one origin often is both: the authorization server's nonce is tried at the API until that gives its own.
+func TestANonceOfTheAuthorizationServerIsTriedAtItsOwnOrigin(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, drafts["0.1"], (&clock{now: noon}).Now)
+	f.nonce = "n-1"
+	f.c.APIs[0].URL = draftIssuer + "/api/openapi.json"
+	s := f.session("")
+	f.must(s, draftIssuer+"/api/orders")
+	f.must(s, draftIssuer+"/api/orders")
+	if tokens, calls := len(f.requests("/oauth/token")), len(f.requests("/api/orders")); tokens != 2 || calls != 2 {
+		t.Errorf("%d token requests and %d calls", tokens, calls)
+	}
+}
+
 func TestAServerThatIsNeverContentWithANonceIsAskedTwice(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, drafts["0.1"], (&clock{now: noon}).Now)

@@ -85,16 +85,9 @@ func (s *Server) post(ctx context.Context, u *url.URL, fields url.Values, key *P
 		return nil, nil, fmt.Errorf("%w: %w", ErrNoAnswer, err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	limit := maxAnswer
-	if res.StatusCode != http.StatusOK {
-		limit = maxErrorBody
-	}
-	body, err := io.ReadAll(io.LimitReader(res.Body, int64(limit)+1))
-	switch {
-	case err != nil && res.StatusCode == http.StatusOK:
+	body, err := io.ReadAll(io.LimitReader(res.Body, max(maxAnswer, maxErrorBody)+1)) // more is refused where it is decoded
+	if err != nil && res.StatusCode == http.StatusOK {
 		return nil, nil, fmt.Errorf("%w whole: %w", ErrNoAnswer, err)
-	case res.StatusCode == http.StatusOK && len(body) > limit:
-		return nil, nil, fmt.Errorf("%w: it is larger than %d KiB", ErrUnreadable, limit>>10)
 	}
 	return res, body, nil
 }

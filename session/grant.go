@@ -42,7 +42,8 @@ type Grant struct {
 	// SignedIn says that the token gives access to the account.
 	SignedIn bool
 
-	order uint64 // of grants, by when they were asked for; 0: made by somebody else, and taken for the newest
+	from  *Server
+	order uint64 // of from's grants, by when they were asked for
 	lived time.Duration
 }
 
@@ -54,6 +55,7 @@ type asked struct {
 	assertion bool   // by the agent's assertion alone: nobody signs in
 	scope     []string
 	at        time.Time
+	from      *Server
 	order     uint64
 }
 
@@ -81,7 +83,7 @@ func readGrant(data []byte, want asked) (Grant, error) {
 	if err := strictjson.Decode(data, strictjson.Limits{Bytes: maxAnswer, Depth: maxAnswerLevels}, &a); err != nil {
 		return Grant{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	g := Grant{order: want.order}
+	g := Grant{from: want.from, order: want.order}
 	if err := a.account(&g, want); err != nil {
 		return Grant{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}

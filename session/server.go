@@ -121,7 +121,7 @@ func (s *Server) token(ctx context.Context, form func() (url.Values, error), key
 		}
 		want = asked{
 			dpop: key != nil, session: fields.Get("session_id"), named: s.profile.TokenSession,
-			assertion: fields.Get("grant_type") == grantJWT, at: s.speaker.now(), order: s.next(),
+			assertion: fields.Get("grant_type") == grantJWT, at: s.speaker.now(), from: s, order: s.next(),
 		}
 		want.scope, _ = readScope(fields.Get("scope"))
 		return fields, nil
@@ -149,7 +149,7 @@ func (s *Server) ReadGrant(data []byte, sessionID string, scope []string, asked 
 
 func (s *Server) mediated(sessionID string, scope []string, at time.Time) asked {
 	return asked{dpop: s.profile.Credential == profile.CredentialDPoP, session: sessionID, named: s.profile.TokenSession,
-		scope: scope, at: at, order: s.next()}
+		scope: scope, at: at, from: s, order: s.next()}
 }
 
 // Refresh exchanges the Account Token for a signed-in token of a Session. scope may be narrower than what was granted;

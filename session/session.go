@@ -171,8 +171,9 @@ func (s *Session) keep(api company.API, grant Grant) error {
 			return ErrOtherSession
 		}
 	}
-	if grant.order == 0 {
-		grant.order, grant.lived = s.next(), grant.Expires.Sub(s.speaker.now())
+	if grant.from != s.server || grant.order == 0 {
+		// Somebody else's: there is no telling when it was asked for, and it is taken for the newest.
+		grant.from, grant.order, grant.lived = s.server, s.next(), grant.Expires.Sub(s.speaker.now())
 	}
 	if api == general && s.key != nil && grant.Type != typeDPoP {
 		return fmt.Errorf("%w: its token is bound to no key", ErrUnreadable)

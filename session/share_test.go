@@ -81,6 +81,26 @@ func TestASignInIsUsedAtOnceAndAnOlderTokenNeverComesBack(t *testing.T) {
 	})
 }
 
+// A token for one API shows the Session as it was, as every token does.
+func TestATokenForOneAPIIsHadAnewWhenTheSessionsScopesChange(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, drafts["0.1"], (&clock{now: noon}).Now)
+	s := f.session("acct_1")
+	f.must(s, ordersAPI)
+	f.must(s, mcpServer)
+	f.must(s, mcpServer)
+	before := len(f.requests("/oauth/token"))
+	grant := signIn(t, f.server(), s)
+	grant.Scope = []string{"addresses"}
+	if err := s.Use(grant); err != nil {
+		t.Fatal(err)
+	}
+	f.must(s, mcpServer)
+	if n := len(f.requests("/oauth/token")) - before; n != 2 {
+		t.Errorf("%d token requests, the sign-in's among them", n)
+	}
+}
+
 // A signed-out token may still be in use where another task has signed in.
 func TestATaskWhoseTokenIsOlderThanASignInIsRepeatedWithTheNewOne(t *testing.T) {
 	t.Parallel()
