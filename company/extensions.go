@@ -13,7 +13,7 @@ import (
 	"github.com/papaver-agent/papaver/profile"
 )
 
-// operations is the one extension that we speak.
+// operations is the one extension that belongs to the protocol.
 const operations = "operations"
 
 // Origin says who defines an extension, by its name (draft 0.1, section 3.3).
@@ -31,7 +31,7 @@ type Extension struct {
 	Name     string   // the Company's own text, not sanitised
 	Origin   Origin   // who defines it
 	Versions []string // as far as they are strings; the Company's own text, not sanitised
-	Used     bool     // we speak one of its versions
+	Ours     bool     // the version that belongs to the profile is listed
 }
 
 // Names begin like a domain's labels do, so that none can be taken for another by its case.
@@ -79,7 +79,7 @@ func entriesOf(raw json.RawMessage) []extensionEntry {
 func (d *discovery) extensions() []Extension {
 	var list []Extension
 	for _, name := range slices.Sorted(maps.Keys(d.poppy.Extensions)) {
-		x := Extension{Name: name, Origin: originOf(name), Used: name == operations && d.company.OperationsListed}
+		x := Extension{Name: name, Origin: originOf(name), Ours: name == operations && d.company.OperationsListed}
 		for _, entry := range entriesOf(d.poppy.Extensions[name]) {
 			x.Versions = append(x.Versions, entry.Version)
 		}

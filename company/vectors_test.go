@@ -270,7 +270,7 @@ func negotiationVector(t *testing.T, p profile.Profile, v vector) {
 	}
 	got := map[string]string{}
 	for _, x := range r.Extensions {
-		if x.Used {
+		if x.Ours {
 			got[x.Name] = p.OperationsVersion
 		}
 	}

@@ -73,7 +73,7 @@ func TestDiscoverShowsWhatADraftsCompanyOffersWithoutItsControlCharacters(t *tes
 		"sign-in direct     poppy:read addresses", "at https://example.com/authorize", "sign-in mediated   poppy:read", "“pin”: “PIN”, a secret",
 		"own scope          “addresses”: “Saved ", "API openapi        https://example.com/api.json", "and 1 of another type, which are left out",
 		"conversations      https://example.com/talk", "feedback           https://example.com/feedback",
-		"“operations”, version 1: the version that we speak", "“example.com/gift-wrap”, version 2: not spoken by us", "no extension's name",
+		"“operations”, version 1: the one that belongs to this protocol version", "“example.com/gift-wrap”, version 2: ignored", "no extension's name",
 		"everything agrees, by the rules of protocol 0.2",
 	} {
 		if !strings.Contains(out, want) {

@@ -56,7 +56,7 @@ type listedExtension struct {
 	Name     string         `json:"name"`
 	Origin   company.Origin `json:"origin"`
 	Versions []string       `json:"versions"`
-	Used     bool           `json:"used"`
+	Ours     bool           `json:"ours"` // the version that belongs to the profile is listed
 }
 
 // whole is a Company's text with nothing in it that could move a cursor.
@@ -101,7 +101,7 @@ func (d *discovered) offer(r *company.Report) {
 		d.APIs = append(d.APIs, offeredAPI{api.Type, whole(api.URL), whole(api.Description), whole(api.Resource)})
 	}
 	for _, x := range r.Extensions {
-		d.Extensions = append(d.Extensions, listedExtension{whole(x.Name), x.Origin, wholeAll(x.Versions), x.Used})
+		d.Extensions = append(d.Extensions, listedExtension{whole(x.Name), x.Origin, wholeAll(x.Versions), x.Ours})
 	}
 }
 
@@ -179,7 +179,7 @@ func operationsOf(c *company.Company) string {
 	case c.OperationsEndpoint != "":
 		return fmt.Sprintf("version %s, on its website too, at %s", version, c.OperationsEndpoint)
 	case c.OperationsByID != "":
-		return fmt.Sprintf("version %s, at %s", version, c.OperationsByID)
+		return fmt.Sprintf("version %s, at %s: not spoken by us, and its own way of approving is left to the User", version, c.OperationsByID)
 	default:
 		return fmt.Sprintf("version %s, and none on its website", version)
 	}
@@ -207,12 +207,12 @@ func printSignIn(w io.Writer, c *company.Company, say func(label, value string))
 }
 
 func printExtension(w io.Writer, x company.Extension) {
-	what := "not spoken by us, and ignored"
+	what := "ignored"
 	switch {
-	case x.Used:
-		what = "the version that we speak"
+	case x.Ours:
+		what = "the one that belongs to this protocol version"
 	case x.Origin == company.OriginNone:
-		what = "no extension's name, and ignored: one begins with a domain of yours, or is defined with the protocol"
+		what = "ignored, since it is no extension's name: one begins with a domain of yours, or is defined with the protocol"
 	}
 	listed := "no version in a string"
 	if len(x.Versions) > 0 {
