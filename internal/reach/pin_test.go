@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/papaver-agent/papaver/internal/reach"
 )
@@ -74,4 +76,44 @@ func TestEachAddressOfAHostIsTriedAndTheFirstErrorTold(t *testing.T) {
 	if err := (&network{answers: [][]string{nil}}).get(t, "https://shop.test/"); !errors.Is(err, reach.ErrNoAddress) {
 		t.Errorf("no address: %v", err)
 	}
+}
+
+// An address that does not answer costs a moment and not the whole time, and its connection is not left behind.
+func TestAnAddressThatDoesNotAnswerIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		defer func() { _ = theirs.Close() }()
+		ended := 0
+		r := newReach(t, reach.Config{
+			Lookup: func(context.Context, string) ([]netip.Addr, error) {
+				return []netip.Addr{netip.MustParseAddr("2606:2800::1"), netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("93.184.216.35")}, nil
+			},
+			Dial: func(ctx context.Context, _, address string) (net.Conn, error) {
+				if address == "93.184.216.34:443" {
+					return ours, nil
+				}
+				<-ctx.Done()
+				ended++
+				return nil, ctx.Err()
+			},
+		})
+		began := time.Now()
+		conn, err := r.Dial(t.Context(), "shop.test:443")
+		if took := time.Since(began); err != nil || conn != ours || took != 300*time.Millisecond || ended != 1 {
+			t.Errorf("%v, %v after %v, %d tries given up", conn, err, took, ended)
+		}
+		_ = ours.Close()
+		// When none answers, all of the time is for all of them together.
+		r = newReach(t, reach.Config{
+			Lookup: func(context.Context, string) ([]netip.Addr, error) {
+				return []netip.Addr{netip.MustParseAddr("2606:2800::1"), netip.MustParseAddr("93.184.216.34")}, nil
+			},
+			Dial: func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() },
+		})
+		began = time.Now()
+		if _, err := r.Dial(t.Context(), "shop.test:443"); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 10*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
 }

@@ -24,6 +24,7 @@ import (
 
 const (
 	dialTimeout      = 10 * time.Second
+	headStart        = 300 * time.Millisecond // of an address before the next is tried beside it
 	handshakeTimeout = 10 * time.Second
 	headerTimeout    = 30 * time.Second
 	idleTimeout      = 90 * time.Second
@@ -211,16 +212,7 @@ func (r *Reach) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	for i, a := range addresses {
-		conn, failure := r.dialOne(ctx, network, a, port, len(addresses)-i)
-		if failure == nil {
-			return conn, nil
-		}
-		if err == nil { // the first is the one that the resolver prefers
-			err = failure
-		}
-	}
-	return nil, err
+	return r.race(ctx, network, addresses, port)
 }
 
 // addresses are those of a host, all of them public.
@@ -242,14 +234,55 @@ func (r *Reach) addresses(ctx context.Context, host string) ([]netip.Addr, error
 	return found, nil
 }
 
-// dialOne connects to one of left addresses, and leaves the others their share of the time.
-func (r *Reach) dialOne(ctx context.Context, network string, a netip.Addr, port string, left int) (net.Conn, error) {
-	if deadline, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/time.Duration(left))
-		defer cancel()
+// race connects to one of the addresses: each is tried when one before it has failed, or when none has answered for a
+// moment (RFC 8305, section 5). It returns when no try is under way any more, with the first error if all failed.
+func (r *Reach) race(ctx context.Context, network string, addresses []netip.Addr, port string) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type try struct {
+		conn net.Conn
+		err  error
 	}
-	return r.dialTo(ctx, network, net.JoinHostPort(a.Unmap().String(), port))
+	tries := make(chan try)
+	begun, ended := 0, 0
+	next := time.NewTimer(headStart)
+	defer next.Stop()
+	begin := func() {
+		to := net.JoinHostPort(addresses[begun].Unmap().String(), port)
+		begun++
+		next.Reset(headStart)
+		go func() {
+			conn, err := r.dialTo(ctx, network, to)
+			tries <- try{conn, err}
+		}()
+	}
+	begin()
+	var won net.Conn
+	var failure error
+	for ended < begun {
+		select {
+		case t := <-tries:
+			ended++
+			switch {
+			case t.err == nil && won == nil:
+				won = t.conn
+				cancel() // it ends the others; what is connected stays so
+			case t.err == nil:
+				_ = t.conn.Close()
+			case failure == nil:
+				failure = t.err
+			}
+		case <-next.C:
+		}
+		// One that failed, or the time that passed, lets the next begin.
+		if won == nil && begun < len(addresses) {
+			begin()
+		}
+	}
+	if won != nil {
+		return won, nil
+	}
+	return nil, failure
 }
 
 // notPublic are ranges beside those that [netip.Addr] has words for: of no public host, or addresses that lead on to
