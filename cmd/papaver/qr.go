@@ -30,7 +30,7 @@ func printQR(e env, link string) {
 	if code.Size+2*quiet > width || len(drawn) > height-2 {
 		return
 	}
-	fmt.Fprintln(f, strings.Join(drawn, "\n")+"\n")
+	fmt.Fprintln(f, strings.Join(drawn, "\n"))
 }
 
 // drawQR gives the lines of a code: two modules in one cell, light on dark or, with colour, black on white whatever the
