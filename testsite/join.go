@@ -52,6 +52,12 @@ func (b *browsers) add(before, cookie string, j joined) {
 	b.joined[cookie] = j
 }
 
+func (b *browsers) forget(cookie string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.joined, cookie)
+}
+
 // of gives the Session that the request's browser is joined to.
 func (b *browsers) of(r *http.Request) (joined, bool) {
 	cookie, err := r.Cookie(cookieName)
@@ -203,4 +209,14 @@ func onOurDomain(raw string) bool {
 	}
 	host := strings.ToLower(u.Host)
 	return host == shopHost || strings.HasSuffix(host, "."+shopHost)
+}
+
+// leave forgets the browser: the shop knows it no more, whatever Session it was joined to.
+func (s *Site) leave(w http.ResponseWriter, r *http.Request) {
+	if cookie, err := r.Cookie(cookieName); err == nil {
+		s.browsers.forget(cookie.Value)
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", MaxAge: -1, Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, "/", http.StatusSeeOther)
 }

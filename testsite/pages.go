@@ -110,6 +110,7 @@ func (s *Site) shopHandler() http.Handler {
 		mux.HandleFunc(endpointPath, s.endpoint)
 	}
 	mux.Handle(apiPath+"/", options(s.apiHandler()))
+	mux.HandleFunc("GET /leave", s.leave)
 	mux.HandleFunc("GET /account", s.accountPage)
 	mux.HandleFunc("GET /{$}", s.view("home", companyName, func(account) any { return catalogue }))
 	mux.HandleFunc("GET /products/{sku}", s.productPage)
