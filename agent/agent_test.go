@@ -44,7 +44,10 @@ type world struct {
 	cacert string
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T) *world { return newWorldOf(t, testsite.Config{}) }
+
+// newWorldOf is newWorld with a Company of one's own making.
+func newWorldOf(t *testing.T, cfg testsite.Config) *world {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "w") // t.TempDir's names are too long for Chromium's sockets
 	if err != nil {
@@ -60,7 +63,8 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.site, err = testsite.Start(t.Context(), testsite.Config{AgentDirs: []string{id.PublicDir()}}); err != nil {
+	cfg.AgentDirs = []string{id.PublicDir()}
+	if w.site, err = testsite.Start(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.closeSite() })

@@ -1,0 +1,243 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/papaver-agent/papaver/account"
+	"github.com/papaver-agent/papaver/agent"
+	"github.com/papaver-agent/papaver/approval"
+	"github.com/papaver-agent/papaver/browser"
+	"github.com/papaver-agent/papaver/browser/chromedpdriver"
+	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/internal/home"
+	"github.com/papaver-agent/papaver/internal/reach"
+	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/opsweb"
+	"github.com/papaver-agent/papaver/session"
+	"github.com/papaver-agent/papaver/signin"
+	"github.com/papaver-agent/papaver/testsite"
+)
+
+// accountPage shows who the Company takes the browser for.
+const accountPage = "https://stormline.test/account"
+
+// dana gives her credentials when she is asked. It implements [signin.UI].
+type dana struct {
+	signin.UI
+	as int // which of her accounts
+}
+
+func (d dana) Credentials(context.Context, signin.CredentialsPrompt) (map[string][]byte, error) {
+	who := testsite.Accounts()[d.as]
+	return map[string][]byte{"email": []byte(who.Email), "password": []byte(who.Password)}, nil
+}
+
+func (d dana) OneTimeCode(context.Context, signin.OneTimePrompt) ([]byte, error) {
+	return []byte(testsite.Accounts()[d.as].Code), nil
+}
+
+// signIn signs the home in at the site, without a browser.
+func (w *world) signIn(as int) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	must := func(err error) {
+		w.t.Helper()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	h, err := home.Open(w.home)
+	must(err)
+	way, err := reach.New(reach.Config{ConnectTo: w.site.ConnectTo(), CACerts: []string{w.cacert}})
+	must(err)
+	client := way.Client(patience)
+	defer client.CloseIdleConnections()
+	where, err := company.ParseAddress(w.site.Company())
+	must(err)
+	c, err := company.Discover(ctx, client, where, company.Options{})
+	must(err)
+	identity, err := session.Load(h.Identity())
+	must(err)
+	user, err := session.UserID(h.Identity(), c.Issuer, c.Profile, rand.Reader)
+	must(err)
+	server, err := session.NewServer(session.ServerConfig{Company: c, Identity: identity, UserID: user, Client: client})
+	must(err)
+	s, err := session.New(session.Config{Identity: identity, UserID: user, Company: c, Server: server})
+	must(err)
+	accounts, err := account.Open(account.Config{Dir: h.Accounts()})
+	must(err)
+	_, err = signin.SignIn(ctx, signin.Config{
+		Company: c, Server: server, Session: s, Client: client, Accounts: accounts, Place: account.PlaceFile,
+		ClientID: identity.ClientID(), Redirect: identity.RedirectURI(), UI: dana{as: as},
+	}, signin.Mediated, []string{"poppy:read", "poppy:write"})
+	must(err)
+}
+
+// control does something at the site's control port, as its operator or the User at its pages.
+func (w *world) control(name string, values map[string]any) {
+	w.t.Helper()
+	body, err := json.Marshal(values)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	res, err := http.Post(w.site.Control()+"/"+name, "application/json", bytes.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode >= http.StatusBadRequest {
+		w.t.Fatalf("control %s: status %d", name, res.StatusCode)
+	}
+}
+
+func (w *world) startSignedIn(l *log) *agent.Agent {
+	w.t.Helper()
+	a, err := agent.Start(w.t.Context(), agent.Config{
+		Home: w.home, Driver: chromedpdriver.Driver{}, ConnectTo: w.site.ConnectTo(), CACerts: []string{w.cacert}, SignedIn: true,
+		NoSandbox: os.Getenv("PAPAVER_TEST_SANDBOX") == "off" || os.Geteuid() == 0, Title: "test", Events: l.add,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { w.close(a) })
+	return a
+}
+
+func (w *world) visit(a *agent.Agent) *agent.Visit {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	v, err := a.Visit(ctx, w.site.Company())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return v
+}
+
+// page is the text of one of the site's pages.
+func (w *world) page(v *agent.Visit, url string) string {
+	w.t.Helper()
+	w.do(v, browser.Act{Kind: browser.Navigate, URL: url})
+	text, err := v.Text(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return text
+}
+
+// joins are the joined events, as "guest" and "signed in".
+func (l *log) joins() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var joins []string
+	for _, e := range l.events {
+		if j, ok := e.Body.(agent.Joined); ok {
+			joins = append(joins, map[bool]string{false: "guest", true: "signed in"}[j.SignedIn])
+		}
+	}
+	return joins
+}
+
+// In every version of the protocol a run joins signed in with what the home keeps, and goes on as a guest, with a word,
+// when the User takes the access back at the Company.
+//
+// Clauses: C10-9.01, C10-9.02, S01-4.131, S01-5.09
+func TestASignedInRunIsSignedInUntilTheUserDisconnectsTheAgent(t *testing.T) {
+	for _, version := range []string{"1.0", "0.2", "0.1"} {
+		t.Run(version, func(t *testing.T) {
+			w := newWorldOf(t, testsite.Config{Profile: version, Control: "127.0.0.1:0"})
+			w.signIn(0)
+			l := &log{}
+			a := w.startSignedIn(l)
+			v := w.visit(a)
+			if text := w.page(v, accountPage); !strings.Contains(text, testsite.Accounts()[0].Email) {
+				t.Errorf("signed in, the account's page says %q", text)
+			}
+			w.control("disconnect", map[string]any{"client_id": "https://agent.test/agent.json", "account": "acct_dana"})
+			w.control("advance", map[string]any{"seconds": 0})
+			text := w.page(v, accountPage)
+			for range 2 { // what the Company does at once, the agent learns with its next token
+				if !strings.Contains(text, testsite.Accounts()[0].Email) {
+					break
+				}
+				text = w.page(v, accountPage)
+			}
+			if strings.Contains(text, testsite.Accounts()[0].Email) {
+				t.Errorf("disconnected, the account's page says %q", text)
+			}
+			if got := l.joins(); len(got) == 0 || got[0] != "signed in" {
+				t.Errorf("joins %q", got)
+			}
+			for _, broken := range w.site.Broken() {
+				t.Errorf("a broken rule: %+v", broken)
+			}
+		})
+	}
+}
+
+// An operation of a signed-in Session is approved in it, with its token beside the Session header.
+func TestASignedInUserApproves(t *testing.T) {
+	w := newWorldOf(t, testsite.Config{Control: "127.0.0.1:0"})
+	w.signIn(0)
+	a := w.startSignedIn(&log{})
+	defer w.user(a, func(approval.Question) bool { return true })()
+	v := w.visit(a)
+	if got := w.do(v, exchange()...); !slices.Equal(got, []opsweb.Outcome{opsweb.Performed}) {
+		t.Errorf("the exchange ended as %q", got)
+	}
+	w.counted(1, 1)
+}
+
+func TestARunThatIsToBeSignedInSaysWhatIsMissing(t *testing.T) {
+	w := newWorldOf(t, testsite.Config{})
+	a := w.startSignedIn(&log{})
+	_, err := a.Visit(t.Context(), w.site.Company())
+	said, ok := errors.AsType[*trouble.Error](err)
+	if !ok || !strings.Contains(said.Next, "papaver signin stormline.test") {
+		t.Errorf("Visit = %v", err)
+	}
+}
+
+// Clauses: S01-5.37
+func TestABrowserWhoseCookieIsGoneIsJoinedAgain(t *testing.T) {
+	w := newWorldOf(t, testsite.Config{})
+	l := &log{}
+	v := w.visit(w.start(l))
+	if text := w.page(v, orders); !strings.Contains(text, "Test agent") {
+		t.Fatalf("joined, the page says %q", text)
+	}
+	w.do(v, browser.Act{Kind: browser.Navigate, URL: "https://stormline.test/leave"})
+	if text := w.page(v, orders); !strings.Contains(text, "Test agent") {
+		t.Errorf("after its cookie was gone the page says %q", text)
+	}
+	if got := l.joins(); !slices.Equal(got, []string{"guest", "guest"}) {
+		t.Errorf("joins %q", got)
+	}
+	w.counted(0, 0)
+}
+
+// Clauses: S01-4.54
+func TestAWebsiteThatAsksToBeLeftAloneIsLeftAlone(t *testing.T) {
+	w := newWorldOf(t, testsite.Config{Control: "127.0.0.1:0"})
+	l := &log{}
+	w.site.RateLimit(1, 2*time.Second) // the join
+	v := w.visit(w.start(l))
+	if text := w.page(v, orders); !strings.Contains(text, "Test agent") {
+		t.Errorf("the page says %q", text)
+	}
+	if got := l.names(); !slices.Contains(got, "waiting") {
+		t.Errorf("events %q", got)
+	}
+	w.counted(0, 0)
+}
