@@ -28,7 +28,6 @@ func answering(f *fake, status int, body string, fields ...string) {
 
 const goodAnswer = `"access_token":"t","token_type":"DPoP","expires_in":60,"scope":"","session_id":"ses_1","signed_in":false`
 
-// Clauses: S01-4.2.13, S01-4.2.14
 func TestAnAnswerThatIsNotWhatItShouldBeStartsNoSession(t *testing.T) {
 	t.Parallel()
 	with := func(old, new string) string { return "{" + strings.Replace(goodAnswer, old, new, 1) + "}" }
@@ -94,9 +93,29 @@ func TestARenewalThatNamesAnotherSessionIsRefused(t *testing.T) {
 	}
 }
 
+func TestARefreshMustSignInTheSessionThatWasNamed(t *testing.T) {
+	t.Parallel()
+	good := "{" + strings.Replace(goodAnswer, "false", "true", 1) + "}"
+	f := newFake(t, drafts["0.1"], (&clock{now: noon}).Now)
+	key := f.session("").Key()
+	for name, c := range map[string]struct {
+		body string
+		bad  bool
+	}{
+		"good":            {good, false},
+		"another Session": {strings.Replace(good, "ses_1", "ses_2", 1), true},
+		"signed out":      {strings.Replace(good, "true", "false", 1), true},
+		"no life":         {strings.Replace(good, "60", "0", 1), true},
+		"a past":          {strings.Replace(good, "60", "-60", 1), true},
+	} {
+		answering(f, 200, c.body)
+		if grant, err := f.server().Refresh(t.Context(), secretOf("a"), "ses_1", nil, key); errors.Is(err, session.ErrUnreadable) != c.bad || err == nil == c.bad {
+			t.Errorf("%s: %+v, %v", name, grant, err)
+		}
+	}
+}
+
 // The Company may have exchanged the Account Token already, so what it gave instead must not get lost.
-//
-// Clauses: S01-4.8.07
 func TestANewAccountTokenIsKeptEvenFromAnAnswerThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, drafts["0.1"], (&clock{now: noon}).Now)
@@ -108,7 +127,6 @@ func TestANewAccountTokenIsKeptEvenFromAnAnswerThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// Clauses: S01-4.2.25
 func TestARefusalOfTheTokenEndpointIsReadAndItsTextKeptApart(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]struct {

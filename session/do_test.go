@@ -126,7 +126,7 @@ func TestAProofNamesTheURLWithoutQueryAndWithoutHTTPSsPort(t *testing.T) {
 	}
 }
 
-// Clauses: OPS3-4.42, S01-4.7.11
+// Clauses: OPS3-4.42
 func TestASessionsCredentialsGoToItsCompanyAlone(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, drafts["0.1"], (&clock{now: noon}).Now)
@@ -184,7 +184,7 @@ func TestASessionsCredentialsGoToItsCompanyAlone(t *testing.T) {
 	}
 }
 
-// Clauses: S01-6.09, S01-3.3.07, OPS3-2.16, C10-8.03
+// Clauses: S01-3.3.07, S01-4.3.21, S01-4.3.22, OPS3-2.16
 func TestARefusalIsReadFromTheChallengeAndElseFromTheBody(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -218,6 +218,9 @@ func TestARefusalIsReadFromTheChallengeAndElseFromTheBody(t *testing.T) {
 		calls := 0
 		f.answers["api.example.com/orders"] = func(req *http.Request, _ url.Values) *http.Response {
 			calls++
+			if !strings.HasPrefix(req.Header.Get("Authorization"), "DPoP ") {
+				t.Errorf("%s: asked without the token", name)
+			}
 			if c.field != "" {
 				return reply(req, c.status, c.body, "WWW-Authenticate: "+c.field)
 			}

@@ -186,7 +186,7 @@ func TestAnEndedSessionIsReplacedByANewOne(t *testing.T) {
 	}
 }
 
-// Clauses: S01-4.2.20, S01-4.8.01, S01-4.05
+// Clauses: S01-4.2.20, S01-4.8.01
 func TestASignedInSessionIsRenewedWithItsAccountTokenAndAlwaysNamesTheSession(t *testing.T) {
 	t.Parallel()
 	c := &clock{now: noon}
@@ -212,7 +212,7 @@ func TestASignedInSessionIsRenewedWithItsAccountTokenAndAlwaysNamesTheSession(t 
 	}
 }
 
-// Clauses: S01-4.8.08, S01-4.9.09, S01-4.4.17
+// Clauses: S01-4.8.08, S01-4.9.09
 func TestASessionWhoseAccountIsGoneGoesOnSignedOut(t *testing.T) {
 	t.Parallel()
 	eachDraft(t, func(t *testing.T, f *fake) {

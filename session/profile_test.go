@@ -90,7 +90,6 @@ func TestInVersion1AnAccessTokenGoesBesideAHeaderThatIsBoundToIt(t *testing.T) {
 	}
 }
 
-// Clauses: C10-8.01
 func TestInVersion1AChallengeWithoutACodeMeansSignInOrANewToken(t *testing.T) {
 	t.Parallel()
 	id, _ := newIdentity(t)
