@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/papaver-agent/papaver/agent"
@@ -24,6 +25,8 @@ type runUI struct {
 	o    *runOptions
 	out  lines
 	full bool // a terminal UI is drawn, so nothing else is written to the terminal
+	// broke is set when the terminal UI ended by an error of its own: the run goes on, and is said line by line.
+	broke atomic.Bool
 
 	terminal *os.File
 	client   *attach.Client
@@ -70,20 +73,33 @@ func (ui *runUI) start(ctx context.Context, a *agent.Agent, cancel context.Cance
 	ui.drawing.Go(func() {
 		defer close(ui.drawn)
 		err := draw(ctx, ui.e, ui.o.plain, tui.Config{Feed: client, Terminal: ui.terminal, UntilDone: true})
-		if errors.Is(err, tui.ErrInterrupted) || errors.Is(err, tui.ErrHangUp) {
-			cancel(err)
-		}
+		ui.drew(err, cancel)
 	})
 }
+
+// drew takes the end of the drawing: an interrupt there ends the run, an error leaves it without a terminal UI.
+func (ui *runUI) drew(err error, cancel context.CancelCauseFunc) {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled): // it has shown the end, or was ended by us
+	case errors.Is(err, tui.ErrInterrupted), errors.Is(err, tui.ErrHangUp):
+		cancel(err)
+	default:
+		ui.broke.Store(true)
+		printLines(ui.e.stderr, "papaver: ", "the terminal UI ended: "+err.Error()+"; the run goes on, and questions wait for papaver tui")
+	}
+}
+
+// screen reports whether the screen says what happens.
+func (ui *runUI) screen() bool { return ui.full && !ui.broke.Load() }
 
 // event takes an event of the agent.
 func (ui *runUI) event(ev agent.Event) {
 	if ui.o.json {
 		ui.out.write(ev)
-	} else if line := inWords(ev); line != "" && !ui.full {
+	} else if line := inWords(ev); line != "" && !ui.screen() {
 		fmt.Fprintln(ui.e.stdout, line)
 	}
-	if ui.full {
+	if ui.screen() {
 		return // the screen says it
 	}
 	switch b := ev.Body.(type) {
@@ -118,7 +134,7 @@ func unperformed(s opsweb.SettledAs) string {
 
 // Write takes log lines; those that come while the screen is full are said after it.
 func (ui *runUI) Write(p []byte) (int, error) {
-	if !ui.full {
+	if !ui.screen() {
 		return ui.e.stderr.Write(p)
 	}
 	ui.mu.Lock()
