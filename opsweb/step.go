@@ -150,6 +150,9 @@ func (r *round) work(ctx context.Context) (move, error) {
 	case Answered:
 		return r.prepare()
 	case Denied:
+		if r.approval != nil {
+			return settle(Refused, "the approval of the terms before was not recorded"), nil
+		}
 		return settle(Refused, ""), nil
 	case Sending:
 		return r.send(ctx)

@@ -154,7 +154,7 @@ func answersThatWereLost() []story {
 			want: approved + again + "state-known LOOK:r1 settled"},
 		{name: "lost, then new terms: looked up before anybody is asked", endpoint: sent(lost, terms("v2"), state("performed")), site: two[:1], user: []say{yes}, outcome: Performed,
 			want: approved + again + "state-known LOOK:r1 settled"},
-		{name: "lost, then new terms, and nothing was recorded: asked", endpoint: sent(lost, terms("v2"), terms("v2")), site: two[:1], user: []say{yes, no}, outcome: Refused,
+		{name: "lost, then new terms, and nothing was recorded: asked", endpoint: sent(lost, terms("v2"), terms("v2")), site: two[:1], user: []say{yes, no}, outcome: Refused, why: "was not recorded",
 			want: approved + again + "state-known LOOK:r1 operation question refusal settled"},
 		{name: "lost, then another operation: unknown", endpoint: sent(lost, termsOf("exc_2", "v2", time.Hour)), site: two[:1], user: []say{yes}, outcome: Unknown,
 			want: approved + again + "settled"},

@@ -122,7 +122,10 @@ func unperformed(s opsweb.SettledAs) string {
 	}
 	switch s.Outcome {
 	case opsweb.Refused:
-		return "was not approved" + why + ": no approval was sent and nothing was performed"
+		if why != "" { // an approval of other terms was sent before
+			return "was not approved" + why + ": no approval is in force and nothing was performed"
+		}
+		return "was not approved: no approval was sent and nothing was performed"
 	case opsweb.Declined:
 		return "was declined by the Company" + why + ": the approval was not recorded and nothing was performed"
 	case opsweb.Expired:
