@@ -21,6 +21,8 @@ type Company struct {
 	// Issuer is the Company's identity; User IDs and Sessions are scoped by it. It is empty where a draft's Company lists
 	// nothing that needs a Session.
 	Issuer string
+	// Domains are those that the issuer's metadata lists as its Companies', as sent; Domain is among them.
+	Domains []string
 	// JoinEndpoint is web.browser_session_endpoint; empty when none is listed: the site is then browsed as an ordinary
 	// signed-out visitor.
 	JoinEndpoint string

@@ -93,6 +93,7 @@ func TestDocumentsThatAgreeAreACompany(t *testing.T) {
 	good := company.Company{
 		Domain: "example.com", Name: "Example Shop", Issuer: "https://auth.example.com/",
 		JoinEndpoint: "https://example.com/join", OperationsEndpoint: "https://example.com/operations", OperationsListed: true,
+		Domains: []string{"example.com"},
 	}
 	with := func(change func(*company.Company)) company.Company {
 		c := good
@@ -123,7 +124,8 @@ func TestDocumentsThatAgreeAreACompany(t *testing.T) {
 			replace(metadataURL, `, "protected_resources": ["https://example.com"]`, ``), good,
 		},
 		"metadata that lists others beside": {
-			replace(metadataURL, `["example.com"], "protected_resources": [`, `["other.example", 7, "example.com"], "protected_resources": ["https://api.example.com", `), good,
+			replace(metadataURL, `["example.com"], "protected_resources": [`, `["other.example", 7, "example.com"], "protected_resources": ["https://api.example.com", `),
+			with(func(c *company.Company) { c.Domains = []string{"other.example", "example.com"} }),
 		},
 		"a content type with a parameter": {
 			func(p map[string]page) { p[poppyURL] = page{body: goodPoppy, media: "application/json; charset=utf-8"} }, good,
@@ -138,7 +140,7 @@ func TestDocumentsThatAgreeAreACompany(t *testing.T) {
 			func(p map[string]page) {
 				p[poppyURL] = page{body: `{"protocol_versions": ["1.0"], "organization": {"domain": "example.com"}}`}
 			},
-			company.Company{Domain: "example.com", Issuer: "https://auth.example.com/"},
+			company.Company{Domain: "example.com", Issuer: "https://auth.example.com/", Domains: []string{"example.com"}},
 		},
 		"a name that would move a cursor": {
 			replace(poppyURL, `Example Shop`, `\u001b[2J\u202eShop\u0000\n`),

@@ -64,7 +64,7 @@ func TestADraftsDocumentsThatAgreeAreACompany(t *testing.T) {
 	t.Parallel()
 	for _, p := range []profile.Profile{profile.V01(), profile.V02()} {
 		want := company.Company{
-			Domain: "example.com", Name: "Example Company", Issuer: "https://auth.example.com",
+			Domain: "example.com", Name: "Example Company", Issuer: "https://auth.example.com", Domains: []string{"example.com", "example.co.uk"},
 			JoinEndpoint:   "https://example.com/poppy/browser-session",
 			OperationsByID: "https://api.example.com/poppy/operations", OperationsListed: true, Profile: p,
 			Server: company.Server{

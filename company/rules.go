@@ -263,7 +263,20 @@ func checkDomains(_ context.Context, d *discovery) (string, *DocumentError) {
 			Rule:   fmt.Sprintf("%s does not list %s", member, quoted(want)),
 			Change: fmt.Sprintf("add %s to the list %s", quoted(want), member)}
 	}
+	d.company.Domains = texts(d.metadata[member])
 	return fmt.Sprintf("%s lists %s", member, quoted(want)), nil
+}
+
+// texts are the texts of a list.
+func texts(list any) []string {
+	values, _ := list.([]any)
+	var all []string
+	for _, v := range values {
+		if s, ok := v.(string); ok {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 func checkResources(_ context.Context, d *discovery) (string, *DocumentError) {

@@ -173,6 +173,11 @@ func TestOnlyLinksToTheCompanyAreShown(t *testing.T) {
 		"https://login.auth.example.com/device":       true,
 		"https://example.com/device":                  true,
 		"https://www.example.com/device":              true,
+		"https://example.co.uk/device":                true,
+		"https://id.example.net/device":               true,
+		"https://myid.example.net/device":             false,
+		"https://myexample.co.uk/device":              false,
+		"https://example.net/device":                  false,
 		"https://example.com.evil.example/device":     false,
 		"https://evilexample.com/device":              false,
 		"https://evil.example/device":                 false,
@@ -189,6 +194,13 @@ func TestOnlyLinksToTheCompanyAreShown(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := deviceBench(t, granted("account", "poppy:read"))
+			elsewhere := func() {
+				b.Company.Domains = []string{"example.com", "example.co.uk", ""}
+				if strings.Contains(link, "example.net") {
+					b.Company.Issuer = "https://id.example.net"
+				}
+			}
+			elsewhere()
 			b.server.code.VerificationURI = link
 			if _, err := b.signIn(t, signin.Device, "poppy:read"); errors.Is(err, signin.ErrUnsafeLink) == good || good && err != nil {
 				t.Errorf("%q: %v", link, err)
@@ -197,6 +209,10 @@ func TestOnlyLinksToTheCompanyAreShown(t *testing.T) {
 				t.Errorf("%q: shown %v", link, b.user.shown)
 			}
 			b = deviceBench(t, granted("account", "poppy:read"))
+			elsewhere()
+			if b.Company.Issuer == "https://id.example.net" {
+				b.server.code.VerificationURI = "https://id.example.net/device"
+			}
 			b.server.code.VerificationURIComplete = link
 			if _, err := b.signIn(t, signin.Device, "poppy:read"); err != nil {
 				t.Fatal(err)

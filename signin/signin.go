@@ -208,7 +208,8 @@ func said(err error) error {
 	return err
 }
 
-// hosts reports whether a link is one to the Company: https, on its domain, its issuer's host, or below one of them.
+// hosts reports whether a link is one to the Company: https, on its issuer's host, on a domain that the issuer's metadata
+// lists, or below one of them (draft 0.2; we ask it of every version).
 func (f *flow) hosts(link string) bool {
 	if strings.ContainsFunc(link, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return false
@@ -221,7 +222,12 @@ func (f *flow) hosts(link string) bool {
 	if err != nil {
 		return false
 	}
-	return f.Company.Holds(u.Host) || u.Host == issuer.Host || strings.HasSuffix(u.Host, "."+issuer.Host)
+	for _, host := range append([]string{f.Company.Domain, issuer.Host}, f.Company.Domains...) {
+		if u.Host == host || strings.HasSuffix(u.Host, "."+host) && host != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // PageError says that the Company's page sent the User back with an error.

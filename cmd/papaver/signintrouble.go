@@ -158,6 +158,6 @@ func keyringTrouble(err error, undone string) error {
 	return &trouble.Error{
 		What: "the account's token can't be kept in the keyring", Err: err, Done: "what the Company publishes was read",
 		Undone: undone + "; nothing was put in a file instead",
-		Next: "unlock the keyring or run this in your desktop session; --keyring=false keeps the token in a file of the home, mode 0600",
+		Next:   "unlock the keyring or run this in your desktop session; --keyring=false keeps the token in a file of the home, mode 0600",
 	}
 }
