@@ -7,7 +7,7 @@
 // returned or its time is up; every other one goes on at once.
 //
 // What this does not promise: a response that Chromium never shows to Fetch (a WebSocket handshake that was refused,
-// an opaque no-cors answer) is not seen.
+// at times an opaque no-cors answer) is not seen.
 package browser
 
 import (

@@ -62,17 +62,21 @@ func TestNoNavigationOrRedirectOfAPageReachesThisMachine(t *testing.T) {
 		var b strings.Builder
 		for _, s := range spellings {
 			to := fmt.Sprintf(s, port)
-			_, _ = fmt.Fprintf(&b, "<iframe data-to=%q></iframe><iframe data-to=%q></iframe>", to, "/?to="+url.QueryEscape(to))
+			_, _ = fmt.Fprintf(&b, "%q, %q,", to, "/?to="+url.QueryEscape(to))
 		}
-		_, _ = fmt.Fprintf(w, `<!doctype html>%s<button id=go>Go</button><script>
+		_, _ = fmt.Fprintf(w, `<!doctype html><button id=go>Go</button><script>
 			document.getElementById('go').onclick = () => {
-				for (const f of document.querySelectorAll('iframe')) f.contentWindow.location = f.dataset.to;
+				for (const to of [%s]) {
+					const f = document.createElement('iframe');
+					document.body.append(f);
+					f.contentWindow.location = to;
+				}
 			}</script>`, b.String())
 	}))
 	t.Cleanup(page.Close)
 	c := newContext(t, start(t, func(context.Context, browser.Held) {}))
 	do(t, c, browser.Act{Kind: browser.Navigate, URL: page.URL})
-	do(t, c, click("#go"))
+	do(t, c, browser.Act{Kind: browser.Click, Selectors: [][]string{{"#go"}}, Timeout: capturePatience})
 	if paths := asked(); len(paths) > 0 {
 		t.Errorf("%d requests of frames reached this machine: %q", len(paths), paths)
 	}
@@ -81,7 +85,9 @@ func TestNoNavigationOrRedirectOfAPageReachesThisMachine(t *testing.T) {
 		if _, err := c.Do(t.Context(), browser.Act{Kind: browser.Navigate, URL: to}); err == nil {
 			t.Errorf("%s: a navigation of ours came through", to)
 		}
-		do(t, c, browser.Act{Kind: browser.Navigate, URL: page.URL + "/?go=" + url.QueryEscape("/?to="+url.QueryEscape(to))})
+		if strings.Contains(s, "@") { // Chromium itself refuses a frame a name and password
+			do(t, c, browser.Act{Kind: browser.Navigate, URL: page.URL + "/?go=" + url.QueryEscape("/?to="+url.QueryEscape(to))})
+		}
 	}
 	if paths := asked(); len(paths) > 0 {
 		t.Errorf("%d requests reached this machine: %q", len(paths), paths)
