@@ -244,4 +244,5 @@ func testCaptures(t *testing.T, driver browser.Driver) {
 	t.Logf("%d rows: %d seen, %d rightly or knowingly unseen, %d missed, %d wrong", len(captures), seen, unseen, missed, wrong)
 }
 
+// Clauses: OPS3-4.36
 func TestTheCaptureMatrixWithChromedp(t *testing.T) { testCaptures(t, chromedpdriver.Driver{}) }
