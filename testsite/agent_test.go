@@ -107,8 +107,8 @@ func newAgent(t *testing.T, site *testsite.Site, c *clock, dir, clientID string)
 func (a *testAgent) publish(key map[string]any) {
 	a.t.Helper()
 	write(a.t, filepath.Join(a.dir, "agent.json"), map[string]any{
-		"client_id": a.clientID, "client_name": "Test Agent", "redirect_uris": []string{"https://agent.example/oauth/callback"},
-		"jwks_uri": "https://agent.example/jwks.json", "token_endpoint_auth_method": "private_key_jwt",
+		"client_id": a.clientID, "client_name": "Test Agent", "redirect_uris": []string{strings.TrimSuffix(a.clientID, "agent.json") + "oauth/callback"},
+		"jwks_uri": strings.TrimSuffix(a.clientID, "agent.json") + "jwks.json", "token_endpoint_auth_method": "private_key_jwt",
 	})
 	write(a.t, filepath.Join(a.dir, "jwks.json"), map[string]any{"keys": []any{key}})
 }

@@ -48,6 +48,9 @@ func (s *Site) apiHandler() *http.ServeMux {
 		writeJSON(w, http.StatusOK, addressTerms{a.Address.Street, a.Address.City, a.Address.PostalCode, "all future orders"})
 	}))
 	mux.HandleFunc("GET "+apiPath+"/products", s.apiProducts)
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusNotFound, errorBody{Error: "not_found"})
+	})
 	return mux
 }
 

@@ -109,7 +109,6 @@ func (s *Site) shopHandler() http.Handler {
 	} else {
 		mux.HandleFunc(endpointPath, s.endpoint)
 	}
-	mux.Handle(apiPath+"/", options(s.apiHandler()))
 	mux.HandleFunc("GET /leave", s.leave)
 	mux.HandleFunc("GET /account", s.accountPage)
 	mux.HandleFunc("GET /{$}", s.view("home", companyName, func(account) any { return catalogue }))
@@ -131,7 +130,14 @@ func (s *Site) shopHandler() http.Handler {
 	// Requests of other sites' pages change nothing here; the join is one by design, and signed.
 	protection := http.NewCrossOriginProtection()
 	protection.AddInsecureBypassPattern(joinPath)
-	return protection.Handler(options(mux))
+	site, api := protection.Handler(options(mux)), options(s.apiHandler())
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, apiPath+"/") {
+			api.ServeHTTP(w, r)
+			return
+		}
+		site.ServeHTTP(w, r)
+	})
 }
 
 // assets serves the embedded style sheet, scripts and pictures.
