@@ -103,7 +103,7 @@ func Start(ctx context.Context, cfg Config) (*Browser, error) {
 
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	b.engine, err = cfg.Driver.Start(ctx, Process{Bin: bin, ProfileDir: profile, Flags: flags(cfg), Env: environment(profile), Guard: guarded()}, b.onPaused)
+	b.engine, err = cfg.Driver.Start(ctx, Process{Bin: bin, ProfileDir: profile, Flags: flags(cfg), Env: environment(profile), Guard: guarded(), Sent: b.sent}, b.onPaused)
 	if err != nil {
 		b.end()
 		return nil, errors.Join(fmt.Errorf("chromium %s did not start: %w", bin, err), removeProfile(profile))
@@ -185,13 +185,27 @@ func (b *Browser) gone(err error) error {
 	}
 }
 
-// actOf returns the act that a response which arrives now most plausibly belongs to.
-func (b *Browser) actOf(id ContextID) *Made {
+// sent notes which act a request belongs to that is sent now.
+func (b *Browser) sent(tab TargetID, id RequestID, busy bool) {
+	b.mu.Lock()
+	var c *Context
+	if t := b.tabs[tab]; t != nil {
+		c = b.contexts[t.context]
+	}
+	b.mu.Unlock()
+	if c != nil {
+		c.sent(id, busy)
+	}
+}
+
+// actOf returns the act that a response most plausibly belongs to: the one whose request it answers or, when its sending
+// was not seen, the one that is present as it arrives.
+func (b *Browser) actOf(id ContextID, request RequestID) *Made {
 	b.mu.Lock()
 	c := b.contexts[id]
 	b.mu.Unlock()
 	if c == nil {
 		return nil
 	}
-	return c.presentAct()
+	return c.actOf(request)
 }

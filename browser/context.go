@@ -20,7 +20,9 @@ const (
 	quietLimit    = 5 * time.Second        // how long an act waits for the requests it caused
 	replayLimit   = 15 * time.Second       // the same for an act that is made again
 	calmFor       = 100 * time.Millisecond // without a request under way: quiet
-	actWindow     = 5 * time.Second        // how long after it a response may still be of an act
+	actWindow     = 5 * time.Second        // how long after it a request may still be of an act
+	actLimit      = 30 * time.Second       // the same while others of its requests are under way without a break
+	maxAsked      = 4096                   // requests whose act is remembered
 )
 
 // Context is one browser context: cookies and storage of its own, empty at first, and the tab we act in. There is one
@@ -39,6 +41,8 @@ type Context struct {
 	present *Made // the last act
 	began   time.Time
 	made    int
+	asked   map[RequestID]*Made // by which act each of the last requests was sent; nil for one of the page's own
+	order   []RequestID         // of asked, oldest first
 }
 
 // NewContext opens an empty browser context with one tab on about:blank.
@@ -47,7 +51,7 @@ func (b *Browser) NewContext(ctx context.Context) (*Context, error) {
 	if err != nil {
 		return nil, b.gone(fmt.Errorf("a browser context: %w", err))
 	}
-	c := &Context{browser: b, id: id}
+	c := &Context{browser: b, id: id, asked: make(map[RequestID]*Made)}
 	if err := c.openTab(ctx); err != nil {
 		return nil, errors.Join(err, b.engine.CloseContext(context.WithoutCancel(ctx), id))
 	}
@@ -201,18 +205,4 @@ func (c *Context) Refused(m *Made) (url string, refused bool) {
 	}
 	p, refused := c.tab.refused()
 	return p.URL, refused
-}
-
-// presentAct is the act that a response which comes now belongs to: the last one, while its requests are under way
-// and some seconds longer.
-func (c *Context) presentAct() *Made {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.present == nil {
-		return nil
-	}
-	if n, _ := c.tab.tab.Activity(); n == 0 && c.browser.cfg.Now().Sub(c.began) > actWindow {
-		return nil
-	}
-	return c.present
 }

@@ -25,6 +25,10 @@ type Process struct {
 	Env        []string // the whole environment
 	// Guard are URL patterns, as of Fetch.enable: a request that matches one is paused before it leaves too.
 	Guard []string
+	// Sent is told of a request of a tab, or of a frame in its process, as it is sent and before its response is paused:
+	// the tab, the request's id and whether other requests or navigations of the tab are under way. A redirect tells it
+	// again under the same id. It does not block. What a driver does not tell is judged by when its response comes.
+	Sent func(tab TargetID, id RequestID, busy bool)
 }
 
 // Flag is one command line switch of Chromium.
@@ -38,6 +42,9 @@ type ContextID string
 
 // TargetID names a tab, a frame in a process of its own, or a worker.
 type TargetID string
+
+// RequestID names a request, as CDP's Network domain does.
+type RequestID string
 
 // PausedID names a paused response.
 type PausedID string
@@ -116,9 +123,10 @@ func (e *LoadError) Error() string { return e.URL + " did not load: " + e.Text }
 // Fetch.requestPaused.
 type Paused struct {
 	ID       PausedID
-	Leaving  bool     // a request that has not left yet; it has no Status and no Headers
-	Frame    TargetID // the frame or worker that asked; a tab's main frame has the tab's id
-	Resource string   // CDP's Network.ResourceType: Document, Fetch, XHR, Preflight, …
+	Request  RequestID // as it was told to Sent; empty when it wasn't
+	Leaving  bool      // a request that has not left yet; it has no Status and no Headers
+	Frame    TargetID  // the frame or worker that asked; a tab's main frame has the tab's id
+	Resource string    // CDP's Network.ResourceType: Document, Fetch, XHR, Preflight, …
 	Method   string
 	URL      string
 	Status   int // 0 when there is no response but a network error

@@ -110,7 +110,7 @@ func (b *Browser) sighted(ctx context.Context, p Paused, fields []string) {
 	held := Held{paused: p, fields: fields}
 	held.context, held.known = b.contextOf(ctx, p.Frame)
 	if held.known {
-		held.act = b.actOf(held.context)
+		held.act = b.actOf(held.context, p.Request)
 	}
 	b.cfg.OnHeld(ctx, held)
 }

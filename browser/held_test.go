@@ -159,12 +159,12 @@ func TestAResponseBelongsToTheContextOfWhoAskedForIt(t *testing.T) {
 	})
 }
 
-func TestAResponseBelongsToTheLastActWhileItsRequestsRunAndFiveSecondsLonger(t *testing.T) {
+func TestAResponseWhoseSendingWasNotSeenBelongsToTheLastActForAWhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := startFake(t, nobodyHolds)
 		c, other := fakeContext(t, b), fakeContext(t, b)
-		if b.actOf(c.ID()) != nil {
+		if b.actOf(c.ID(), "") != nil {
 			t.Error("an act before any was made")
 		}
 		first, err := c.Do(t.Context(), Act{Kind: Navigate, URL: "https://shop.test/"})
@@ -174,24 +174,28 @@ func TestAResponseBelongsToTheLastActWhileItsRequestsRunAndFiveSecondsLonger(t *
 		began := first.Began
 		at := func(after time.Duration) { <-time.NewTimer(time.Until(began.Add(after))).C }
 		at(5 * time.Second)
-		if b.actOf(c.ID()) != first {
+		if b.actOf(c.ID(), "") != first {
 			t.Error("not its act after 5 s")
 		}
-		if b.actOf(other.ID()) != nil || b.actOf("nobody's") != nil {
+		if b.actOf(other.ID(), "") != nil || b.actOf("nobody's", "") != nil {
 			t.Error("an act of another context")
 		}
 		at(5*time.Second + time.Millisecond)
-		if b.actOf(c.ID()) != nil {
+		if b.actOf(c.ID(), "") != nil {
 			t.Error("its act after more than 5 s")
 		}
 		tabOf(c).setActive(1)
-		at(time.Minute)
-		if b.actOf(c.ID()) != first {
+		at(30 * time.Second)
+		if b.actOf(c.ID(), "") != first {
 			t.Error("not its act while a request is under way")
+		}
+		at(30*time.Second + time.Millisecond)
+		if b.actOf(c.ID(), "") != nil {
+			t.Error("a request that hangs makes all that comes later its act's")
 		}
 		tabOf(c).setActive(0)
 		second, err := c.Do(t.Context(), Act{Kind: Navigate, URL: "https://shop.test/2"})
-		if err != nil || b.actOf(c.ID()) != second || second.Number != 2 {
+		if err != nil || b.actOf(c.ID(), "") != second || second.Number != 2 {
 			t.Errorf("the second act is %+v, %v", second, err)
 		}
 		mustClose(t, b)

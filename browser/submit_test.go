@@ -200,7 +200,7 @@ func TestTheTabChangesWhileAResponseIsLookedAt(t *testing.T) {
 	go func() {
 		defer close(stopped)
 		for first := true; ; first = false {
-			if got := c.presentAct(); got != made {
+			if got := c.actOf(""); got != made {
 				t.Errorf("the present act is %v", got)
 			}
 			if first {

@@ -61,7 +61,7 @@ func (d Driver) Start(ctx context.Context, p browser.Process, paused func(browse
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	allocated, _ := chromedp.NewExecAllocator(life, options...)
 	root, _ := chromedp.NewContext(allocated, chromedp.WithLogf(quiet), chromedp.WithErrorf(quiet), chromedp.WithDebugf(func(string, ...any) {}))
-	e := &engine{root: root, end: end}
+	e := &engine{root: root, end: end, sent: p.Sent}
 
 	started := make(chan error, 1)
 	go func() { started <- chromedp.Do(root) }()
@@ -96,6 +96,7 @@ type engine struct {
 	end     context.CancelFunc
 	browser *chromedp.Browser
 	version string
+	sent    func(browser.TargetID, browser.RequestID, bool) // Process.Sent
 
 	mu       sync.Mutex
 	closing  bool // guarded by mu; nothing is watched any more
@@ -152,6 +153,7 @@ func (e *engine) hold(ctx context.Context, guard []string, paused func(browser.P
 func decodePaused(raw []byte) (browser.Paused, bool) {
 	var ev struct {
 		RequestID string `json:"requestId"`
+		NetworkID string `json:"networkId"`
 		Request   struct {
 			URL    string `json:"url"`
 			Method string `json:"method"`
@@ -169,7 +171,7 @@ func decodePaused(raw []byte) (browser.Paused, bool) {
 		return browser.Paused{}, false
 	}
 	p := browser.Paused{
-		ID: browser.PausedID(ev.RequestID), Frame: browser.TargetID(ev.FrameID), Resource: ev.Resource,
+		ID: browser.PausedID(ev.RequestID), Request: browser.RequestID(ev.NetworkID), Frame: browser.TargetID(ev.FrameID), Resource: ev.Resource,
 		Method: ev.Request.Method, URL: ev.Request.URL, Status: ev.Status,
 		// A pause is of the response when it has a status or the reason why there is none.
 		Leaving: ev.Status == 0 && ev.Failure == "",

@@ -29,7 +29,7 @@ const (
 
 // NewTab implements [browser.Engine].
 func (e *engine) NewTab(ctx context.Context, id browser.ContextID) (browser.Tab, error) {
-	t := &tab{requests: make(map[network.RequestID]bool), changed: make(chan struct{})}
+	t := &tab{sent: e.sent, requests: make(map[network.RequestID]bool), changed: make(chan struct{})}
 	tabCtx, closeTab := chromedp.NewContext(e.root, chromedp.WithExistingBrowserContext(cdp.BrowserContextID(id)), chromedp.WithListener(t.event))
 	opened := make(chan error, 1)
 	go func() { opened <- chromedp.Do(tabCtx) }() // its life is the browser's, so ctx cannot be given to it
@@ -65,6 +65,7 @@ func (e *engine) NewTab(ctx context.Context, id browser.ContextID) (browser.Tab,
 // tab implements [browser.Tab].
 type tab struct {
 	target *chromedp.Target // written before the tab is anybody's
+	sent   func(browser.TargetID, browser.RequestID, bool)
 
 	mu       sync.Mutex
 	dialogs  func(accept bool) // answers a dialog; nil until the tab is there
@@ -79,6 +80,9 @@ type tab struct {
 // event keeps count of what is under way. chromedp calls it on the goroutine that reads the tab's messages, in their
 // order; it must not block or call the browser.
 func (t *tab) event(ev any) {
+	if ev, ok := ev.(*network.EventRequestWillBeSent); ok && t.sent != nil {
+		t.tell(ev.RequestID)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch ev := ev.(type) {
@@ -119,6 +123,16 @@ func (t *tab) event(ev any) {
 	}
 	close(t.changed)
 	t.changed = make(chan struct{})
+}
+
+// tell passes a request on that is being sent, without holding the lock: whoever is told may count our requests.
+func (t *tab) tell(id network.RequestID) {
+	t.mu.Lock()
+	main, busy := t.main, len(t.requests) > 0 || t.coming || t.loading
+	t.mu.Unlock()
+	if main != "" {
+		t.sent(browser.TargetID(main), browser.RequestID(id), busy)
+	}
 }
 
 func (t *tab) Activity() (int, <-chan struct{}) {
