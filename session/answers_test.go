@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/internal/pace"
 	"github.com/papaver-agent/papaver/session"
 )
 
@@ -337,6 +338,16 @@ func TestAnAuthorizationServerThatIsNotThereIsSaidWithoutWhatWasSent(t *testing.
 	_, err = server.Refresh(t.Context(), secretOf("acct_secret"), "ses_1", nil, nil)
 	if !errors.Is(err, session.ErrNoAnswer) || !errors.Is(err, broken) || strings.Contains(err.Error(), "acct_secret") {
 		t.Errorf("err = %v", err)
+	}
+	held, err := session.NewServer(session.ServerConfig{Company: f.c, Identity: f.id, UserID: draftUser,
+		Client: &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			return nil, fmt.Errorf("example.com: %w", pace.ErrHeld)
+		})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := held.Refresh(t.Context(), secretOf("a"), "ses_1", nil, nil); !errors.Is(err, pace.ErrHeld) || errors.Is(err, session.ErrNoAnswer) {
+		t.Errorf("a request that was not sent: %v", err)
 	}
 	f.c.Server = company.Server{}
 	for name, err := range map[string]error{

@@ -372,7 +372,10 @@ func TestInDraft02AnMCPServerThatListsAlgorithmsIsAskedWithProofs(t *testing.T) 
 			if c.err != nil {
 				continue
 			}
-			f.must(s, mcpServer)
+			for _, token := range f.tokens {
+				token.dead = true
+			}
+			f.must(s, mcpServer) // with a new token
 			f.must(s, ordersAPI)
 			if n := len(f.requests("/.well-known/oauth-protected-resource/mcp")); n > 1 || (n == 1) != (c.draft == "0.2") {
 				t.Errorf("%s: the metadata were read %d times", name, n)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/papaver-agent/papaver/internal/pace"
 	"github.com/papaver-agent/papaver/internal/secret"
 )
 
@@ -81,6 +82,9 @@ func (s *Server) post(ctx context.Context, u *url.URL, fields url.Values, key *P
 	if err != nil {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err // it would name the address once more
+		}
+		if errors.Is(err, pace.ErrHeld) {
+			return nil, nil, err // nothing was sent
 		}
 		return nil, nil, fmt.Errorf("%w: %w", ErrNoAnswer, err)
 	}

@@ -46,7 +46,7 @@ type ServerConfig struct {
 // Every request has an overall deadline, and no redirect is followed. Safe for concurrent use.
 //
 // Its errors are a [*ServerError] or [*RateLimited] when the Company refused, and else of the families ErrNoAnswer,
-// ErrUnreadable and ErrNotOffered.
+// ErrUnreadable and ErrNotOffered; or internal/pace's ErrHeld, with nothing sent, when its client holds the Company.
 type Server struct {
 	company *company.Company
 	profile profile.Profile
