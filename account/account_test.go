@@ -147,9 +147,16 @@ func TestOtherRefusalsLeaveTheTokenAlone(t *testing.T) {
 			if refused, ok := errors.AsType[*session.ServerError](err); !ok || refused.Code != code {
 				t.Errorf("error %v", err)
 			}
+			// Only an answer that says so tells that nothing was exchanged.
+			if a, err := s.Find(home); err != nil || a.Interrupted.IsZero() != (status < 500) {
+				t.Errorf("after %d: %+v, %v", status, a, err)
+			}
 			i.set(func(i *issuer) { i.answer = nil })
 			if _, err := s.Refresh(t.Context(), home, remote{i.URL}, account.Request{}); err != nil {
 				t.Errorf("afterwards: %v", err)
+			}
+			if a, err := s.Find(home); err != nil || !a.Interrupted.IsZero() {
+				t.Errorf("after one that worked: %+v, %v", a, err)
 			}
 		})
 	}

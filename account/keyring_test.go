@@ -3,6 +3,7 @@ package account_test
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -165,5 +166,22 @@ func TestWithoutADesktopTheKeyringSaysSo(t *testing.T) {
 	err := account.OSKeyring(func(string) string { return "" }).Set(t.Context(), "probe", secret.New("x"))
 	if _, ok := errors.AsType[*account.KeyringError](err); !ok || !strings.Contains(err.Error(), "no D-Bus session bus") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// The User's word for where tokens are kept holds for the home; what is no such word is an error and not a guess.
+func TestTheHomeSaysWhereTokensAreKept(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]account.Place{"-": account.PlaceFile, "file": account.PlaceFile, "keyring\n": account.PlaceKeyring, "Keyring": "", "": ""} {
+		dir := filepath.Join(t.TempDir(), "accounts")
+		s := open(t, account.Config{Dir: dir})
+		if word != "-" {
+			if err := os.WriteFile(filepath.Join(dir, "place"), []byte(word), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if p, err := s.Preferred(); p != want || (err != nil) != (want == "") {
+			t.Errorf("%q: %q, %v", word, p, err)
+		}
 	}
 }

@@ -25,6 +25,7 @@ const (
 	lockWait   = 90 * time.Second
 	fileSuffix = ".json"
 	lockSuffix = ".lock"
+	placeFile  = "place"
 )
 
 // Config is what a [Store] is made of. Dir is required.
@@ -94,6 +95,30 @@ func (s *Store) Find(k Key) (Account, error) {
 		return Account{}, err
 	}
 	return r.account(), nil
+}
+
+// Preferred is where the tokens of new accounts are kept when the User says nothing: what the file HOME/accounts/place
+// holds, which is the word file or keyring and made by the User; without it, the account's file.
+func (s *Store) Preferred() (Place, error) {
+	path := filepath.Join(s.cfg.Dir, placeFile)
+	f, err := durable.OpenFile(path, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return PlaceFile, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("accounts: %w", err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	word, err := io.ReadAll(io.LimitReader(f, 64))
+	if err != nil {
+		return "", fmt.Errorf("accounts: %w", err)
+	}
+	switch p := Place(strings.TrimSpace(string(word))); p {
+	case PlaceFile, PlaceKeyring:
+		return p, nil
+	default:
+		return "", fmt.Errorf("%s holds neither the word file nor the word keyring", path)
+	}
 }
 
 // path is the file of an account. Its name says nothing of the account, and no issuer can choose it.

@@ -79,17 +79,17 @@ func (s *Store) Refresh(ctx context.Context, k Key, server Server, req Request) 
 // refused says what a refresh's error means for the token. The mark that one was sent stays while it is not known
 // whether the Company exchanged it.
 func (s *Store) refused(ctx context.Context, r *record, before Account, err error) error {
-	answer, answered := errors.AsType[*session.ServerError](err)
-	switch {
-	case errors.Is(err, session.ErrInvalidGrant):
+	if errors.Is(err, session.ErrInvalidGrant) {
 		ended := &EndedError{Account: before, Interrupted: before.Interrupted, Err: err}
 		return errors.Join(ended, s.remove(context.WithoutCancel(ctx), r))
-	case answered && answer.Status < 500 && before.Interrupted.IsZero():
-		r.end()
-		return errors.Join(err, s.mark(r))
-	default:
-		return err
 	}
+	answer, answered := errors.AsType[*session.ServerError](err)
+	_, limited := errors.AsType[*session.RateLimited](err)
+	if (answered && answer.Status < 500 || limited || errors.Is(err, session.ErrNotOffered)) && before.Interrupted.IsZero() {
+		r.end() // nothing was exchanged
+		return errors.Join(err, s.mark(r))
+	}
+	return err
 }
 
 // Kept is what became of a new sign-in.

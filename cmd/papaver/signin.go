@@ -111,7 +111,10 @@ func (f *signInFlags) signIn(ctx context.Context, e env, where company.Address, 
 		return err
 	}
 	had := err == nil
-	place := f.place(had, before)
+	place, err := f.place(u.accounts, had, before)
+	if err != nil {
+		return err
+	}
 	if err := u.accounts.Check(ctx, place); err != nil {
 		return keyringTrouble(err, nobodySignedIn)
 	}
@@ -142,15 +145,17 @@ func (f *signInFlags) signIn(ctx context.Context, e env, where company.Address, 
 	return nil
 }
 
-// place is where the token is to be kept: as said now, else where the account's token is.
-func (f *signInFlags) place(had bool, before account.Account) account.Place {
+// place is where the token is to be kept: as said now, else where the account's token is, else as the home says.
+func (f *signInFlags) place(accounts *account.Store, had bool, before account.Account) (account.Place, error) {
 	switch {
 	case f.keyring:
-		return account.PlaceKeyring
-	case had && !f.given["keyring"]:
-		return before.Place
+		return account.PlaceKeyring, nil
+	case f.given["keyring"]:
+		return account.PlaceFile, nil
+	case had:
+		return before.Place, nil
 	default:
-		return account.PlaceFile
+		return accounts.Preferred()
 	}
 }
 

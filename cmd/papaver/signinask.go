@@ -169,7 +169,7 @@ func (a *answers) object(ctx context.Context) (map[string][]byte, error) {
 	case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, io.EOF
 	case err != nil:
-		return nil, inputError{"it is no JSON object"} // the cause could quote it
+		return nil, inputError{"it is no JSON object, each member once"} // the cause could quote it
 	}
 	var members map[string]jsontext.Value
 	if err := strictjson.Decode(value, strictjson.Limits{}, &members); err != nil {

@@ -27,6 +27,17 @@ type signedOutLine struct {
 
 func runSignOut(ctx context.Context, e env, args []string) error {
 	f := newFlags("signout")
+	err := f.leave(ctx, e, args)
+	_, said := errors.AsType[exitCode](err)
+	if f.json && err != nil && !said && !errors.Is(err, errUsage) {
+		out := lines{w: e.stdout}
+		out.write(errorLine{Time: e.now(), Event: "error", Error: trouble.Of(err).Said()})
+	}
+	return err
+}
+
+// leave is the command.
+func (f *flags) leave(ctx context.Context, e env, args []string) error {
 	given := f.addWay()
 	label := f.String("account", "", "your own word (`NAME`) for the account, when you have several at the Company")
 	forget := f.Bool("forget", false, "drop the token here without asking the Company, which then keeps the access until it ends there")
