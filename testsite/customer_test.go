@@ -287,6 +287,9 @@ func credentials(email, password string) map[string]any {
 // act asks the control port for something that a person or the operator does.
 func (c *customer) act(name string, values map[string]any) reply {
 	c.t.Helper()
+	if values == nil {
+		values = map[string]any{}
+	}
 	data, err := json.Marshal(values)
 	if err != nil {
 		c.t.Fatal(err)

@@ -43,7 +43,7 @@ func (s *Server) nonceLocked() (current, before string) {
 	case n.current == "" || age >= 2*nonceLife:
 		n.current, n.before, n.since = s.cfg.Fresh(22), "", s.cfg.Now()
 	case age >= nonceLife:
-		n.current, n.before, n.since = s.cfg.Fresh(22), n.current, s.cfg.Now()
+		n.current, n.before, n.since = s.cfg.Fresh(22), n.current, n.since.Add(nonceLife)
 	}
 	return n.current, n.before
 }
