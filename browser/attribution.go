@@ -23,7 +23,10 @@ func (c *Context) sent(id RequestID, busy bool) {
 
 // actOf is the act that a response which comes now belongs to; nil when it is the page's own doing.
 func (c *Context) actOf(id RequestID) *Made {
-	n, _ := c.tab.tab.Activity() // asked before mu is taken: a tab tells of its requests while it counts them
+	c.mu.Lock()
+	tab := c.tab.tab
+	c.mu.Unlock()
+	n, _ := tab.Activity() // asked without mu: a tab tells of its requests while it counts them
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if m, known := c.asked[id]; known {
