@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -142,7 +143,15 @@ func TestEveryRuleOfTheLogCanBeBroken(t *testing.T) {
 		"an Account Token used twice": {rule: "an Account Token", change: func(e *exchange) bool {
 			return strings.Contains(e.Request.Body, "acct_2") && swap(e, "acct_2", "acct_1")
 		}},
-		"a stale Session Token":           {rule: "no Session Token", change: func(e *exchange) bool { e.Request.Headers[0][1] = "DPoP sat_1"; return e.path() == signInPath }},
+		"a stale Session Token": {rule: "no Session Token", change: func(e *exchange) bool { e.Request.Headers[0][1] = "DPoP sat_1"; return e.path() == signInPath }},
+		"a Session Token at the MCP server": {rule: "a token for the MCP", spoil: func(s *scribe) {
+			s.seen("POST", mcpPath, [][2]string{{"Authorization", "DPoP sat_3"}}, "", 200, "{}")
+		}},
+		"an MCP token elsewhere": {rule: "a token for the MCP", spoil: func(s *scribe) {
+			k := s.signer()
+			s.posted(tokenPath, k, url.Values{"resource": {mcpURL}}, 200, `{"access_token":"mcp_1","session_id":"ses_1"}`)
+			s.called(k, "mcp_1", 200, "{}")
+		}},
 		"a poll too soon":                 {rule: "device polls", change: func(e *exchange) bool { e.At -= 1.5; return strings.Contains(e.Request.Body, "dev_1") }},
 		"a refusal that nobody provoked":  {rule: "nothing was refused", change: func(e *exchange) bool { e.Response.Status = 400; return e.path() == revokePath }},
 		"a client assertion for another":  {rule: "client assertions", spoil: func(s *scribe) { s.log.issuer = "https://other.example" }},
@@ -251,5 +260,17 @@ func TestATableIsDrawnWhereItBelongs(t *testing.T) {
 	}
 	if want := fmt.Sprintf("| %-4s | %6d | %6d | %7d |", "two", 1, 1, 3); !strings.Contains(rows.text(), want) {
 		t.Errorf("%q is not in %q", want, rows.text())
+	}
+}
+
+func TestEverySkipIsExplainedInThePapers(t *testing.T) {
+	paper, err := os.ReadFile("../docs/interop.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, why := range skips {
+		if !strings.Contains(string(paper), "`"+id+"`") || why == "" {
+			t.Errorf("docs/interop.md does not explain %s", id)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/url"
@@ -22,6 +21,7 @@ var logRules = []rule{
 	{"no statement's jti comes twice", (*wireLog).repeated},
 	{"an Account Token names the Session and is used once", (*wireLog).accountTokens},
 	{"no Session Token is used after a newer one", (*wireLog).staleTokens},
+	{"a token for the MCP server goes there and nowhere else", (*wireLog).mcpTokens},
 	{"device polls keep to the interval", (*wireLog).hurriedPolls},
 	{"nonces are remembered", (*wireLog).forgottenNonces},
 	{"nothing was refused but what had to be", (*wireLog).refusals},
@@ -29,7 +29,7 @@ var logRules = []rule{
 
 // incomplete makes sure that the other rules have something to judge.
 func (l *wireLog) incomplete() []string {
-	least := map[string]int{tokenPath: 20, devicePath: 2, revokePath: 3, signInPath: 3, joinPath: 12, "/api/orders": 15, "/account": 12}
+	least := map[string]int{tokenPath: 20, devicePath: 2, revokePath: 3, signInPath: 3, joinPath: 12, "/api/orders": 15, "/account": 12, mcpPath: 2}
 	for i := range l.exchanges {
 		least[l.exchanges[i].path()]--
 	}
@@ -157,7 +157,7 @@ func (l *wireLog) sessionAssertions() []string {
 func (l *wireLog) proofs() []string {
 	return l.each(func(e *exchange) string {
 		token := e.token("DPoP")
-		wants := token != "" || e.path() == tokenPath
+		wants := token != "" || e.path() == tokenPath && (!e.forMCP() || l.draft != python01)
 		sent := e.header("DPoP")
 		switch {
 		case !wants && len(sent) == 0:
@@ -209,7 +209,7 @@ func (l *wireLog) keys() []string {
 	bySession, byKey := make(map[string]string), make(map[string]string)
 	return l.each(func(e *exchange) string {
 		key, id := e.proofKey(), e.answer().SessionID
-		if e.path() != tokenPath || id == "" {
+		if e.path() != tokenPath || id == "" || key == "" {
 			return ""
 		}
 		if old, known := bySession[id]; known && old != key {
@@ -242,69 +242,6 @@ func (l *wireLog) repeated() []string {
 				return "a jti came before"
 			}
 			seen[jti] = true
-		}
-		return ""
-	})
-}
-
-func (l *wireLog) accountTokens() []string {
-	spent := make(map[string]bool)
-	return l.each(func(e *exchange) string {
-		form := e.form()
-		token := form.Get("refresh_token")
-		switch {
-		case e.path() == revokePath && spent[form.Get("token")]:
-			return "a token that was exchanged is revoked in place of its successor"
-		case e.path() != tokenPath || token == "":
-			return ""
-		case form.Get("session_id") == "":
-			return "without session_id"
-		case spent[token]:
-			return "it was exchanged before"
-		}
-		spent[token] = e.answer().AccountToken != ""
-		return ""
-	})
-}
-
-func (l *wireLog) staleTokens() []string {
-	newest, of := make(map[string]string), make(map[string]string)
-	return l.each(func(e *exchange) string {
-		token := e.token("DPoP")
-		id := of[token]
-		stale := token != "" && id != "" && newest[id] != token
-		if a := e.answer(); a.AccessToken != "" && a.SessionID != "" {
-			newest[a.SessionID], of[a.AccessToken] = a.AccessToken, a.SessionID
-		}
-		if stale {
-			return "the Session has a newer token"
-		}
-		return ""
-	})
-}
-
-func (l *wireLog) hurriedPolls() []string {
-	interval, last := make(map[string]float64), make(map[string]float64)
-	const tolerance = 0.02 // seconds: how late one request may be seen against the next
-	return l.each(func(e *exchange) string {
-		if e.path() == devicePath {
-			var given struct {
-				Code     string  `json:"device_code"`
-				Interval float64 `json:"interval"`
-			}
-			if json.Unmarshal([]byte(e.Response.Body), &given) == nil {
-				interval[given.Code], last[given.Code] = given.Interval, e.At
-			}
-			return ""
-		}
-		code := e.form().Get("device_code")
-		if code == "" || e.answer().Error == "use_dpop_nonce" {
-			return ""
-		}
-		waited := e.At - last[code]
-		last[code] = e.At
-		if waited < interval[code]-tolerance {
-			return fmt.Sprintf("after %.2f s of %.0f", waited, interval[code])
 		}
 		return ""
 	})
@@ -358,6 +295,7 @@ func (l *wireLog) refusals() []string {
 		tokenPath + " account_mismatch":      1,
 		"/api/orders sign_in_required":       math.MaxInt,
 		"/api/orders rate_limited":           1,
+		mcpPath + " sign_in_required":        1,
 	}
 	return l.each(func(e *exchange) string {
 		code := e.answer().Error
