@@ -152,7 +152,7 @@ func (l *log) joins() []string {
 // In every version of the protocol a run joins signed in with what the home keeps, and goes on as a guest, with a word,
 // when the User takes the access back at the Company.
 //
-// Clauses: C10-9.01, C10-9.02, S01-4.131, S01-5.09
+// Clauses: C10-9.01, C10-9.02, S01-5.09, S01-4.9.08
 func TestASignedInRunIsSignedInUntilTheUserDisconnectsTheAgent(t *testing.T) {
 	for _, version := range []string{"1.0", "0.2", "0.1"} {
 		t.Run(version, func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestABrowserWhoseCookieIsGoneIsJoinedAgain(t *testing.T) {
 	w.counted(0, 0)
 }
 
-// Clauses: S01-4.54
+// Clauses: S01-4.3.27
 func TestAWebsiteThatAsksToBeLeftAloneIsLeftAlone(t *testing.T) {
 	w := newWorldOf(t, testsite.Config{Control: "127.0.0.1:0"})
 	l := &log{}
