@@ -106,11 +106,17 @@ func newAgent(t *testing.T, site *testsite.Site, c *clock, dir, clientID string)
 // publish writes agent.json and a jwks.json with the key.
 func (a *testAgent) publish(key map[string]any) {
 	a.t.Helper()
+	a.publishNamed("Test Agent")
+	write(a.t, filepath.Join(a.dir, "jwks.json"), map[string]any{"keys": []any{key}})
+}
+
+// publishNamed writes agent.json.
+func (a *testAgent) publishNamed(name string) {
+	a.t.Helper()
 	write(a.t, filepath.Join(a.dir, "agent.json"), map[string]any{
-		"client_id": a.clientID, "client_name": "Test Agent", "redirect_uris": []string{strings.TrimSuffix(a.clientID, "agent.json") + "oauth/callback"},
+		"client_id": a.clientID, "client_name": name, "redirect_uris": []string{strings.TrimSuffix(a.clientID, "agent.json") + "oauth/callback"},
 		"jwks_uri": strings.TrimSuffix(a.clientID, "agent.json") + "jwks.json", "token_endpoint_auth_method": "private_key_jwt",
 	})
-	write(a.t, filepath.Join(a.dir, "jwks.json"), map[string]any{"keys": []any{key}})
 }
 
 // another gives a second Session of the same agent and User, in a browser of its own.
