@@ -104,9 +104,13 @@ func (c *Context) settle(ctx context.Context, limit time.Duration) error {
 
 // quiet waits until no request of the tab is under way, at most limit long. Its one error is ErrGone.
 func (c *Context) quiet(ctx context.Context, limit time.Duration) error {
+	return c.quietIn(ctx, c.tab, limit)
+}
+
+func (c *Context) quietIn(ctx context.Context, in *tabState, limit time.Duration) error {
 	ctx, cancel := c.browser.within(ctx, limit, ErrNoAnswer)
 	defer cancel()
-	if !c.tab.quiet(ctx, limit) && errors.Is(context.Cause(ctx), ErrGone) {
+	if !in.quiet(ctx, limit) && errors.Is(context.Cause(ctx), ErrGone) {
 		return ErrGone
 	}
 	return nil

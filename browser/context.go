@@ -61,16 +61,25 @@ func (b *Browser) NewContext(ctx context.Context) (*Context, error) {
 	return c, nil
 }
 
-func (c *Context) openTab(ctx context.Context) error {
+// newTab opens a tab of the context and watches it.
+func (c *Context) newTab(ctx context.Context) (*tabState, error) {
 	b := c.browser
 	tab, err := b.engine.NewTab(ctx, c.id)
 	if err != nil {
-		return b.gone(fmt.Errorf("a tab: %w", err))
+		return nil, b.gone(fmt.Errorf("a tab: %w", err))
 	}
 	state := newTabState(tab, c.id)
 	b.mu.Lock()
 	b.tabs[tab.ID()] = state
 	b.mu.Unlock()
+	return state, nil
+}
+
+func (c *Context) openTab(ctx context.Context) error {
+	state, err := c.newTab(ctx)
+	if err != nil {
+		return err
+	}
 	c.mu.Lock()
 	c.tab = state
 	c.mu.Unlock()
@@ -126,33 +135,56 @@ var ErrRepost = errors.New("the form's answer was a redirect that posts it again
 func (c *Context) SubmitForm(ctx context.Context, action string, fields []Field) (Landing, error) {
 	c.acting.Lock()
 	defer c.acting.Unlock()
-	l, err := c.submit(ctx, action, fields)
+	ctx, cancel := c.browser.within(ctx, submitTimeout, context.DeadlineExceeded)
+	defer cancel()
+	var l Landing
+	var err error
+	if c.tab.used() {
+		err = c.freshTab(ctx)
+	}
+	if err == nil {
+		l, err = c.submit(ctx, c.tab, action, fields)
+	}
 	if err == nil || errors.Is(err, ErrGone) {
 		return l, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), freshTimeout)
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), freshTimeout)
 	defer cancel()
 	return l, errors.Join(err, c.freshTab(ctx))
 }
 
-func (c *Context) submit(ctx context.Context, action string, fields []Field) (Landing, error) {
+// SubmitAside is SubmitForm in a tab of its own, which is closed again: the page in the tab we act in stays as it is. What
+// the form's answer sets, such as a cookie, is the context's.
+func (c *Context) SubmitAside(ctx context.Context, action string, fields []Field) (Landing, error) {
+	c.acting.Lock()
+	defer c.acting.Unlock()
 	ctx, cancel := c.browser.within(ctx, submitTimeout, context.DeadlineExceeded)
 	defer cancel()
-	if c.tab.used() {
-		if err := c.freshTab(ctx); err != nil {
-			return Landing{}, err
-		}
+	aside, err := c.newTab(ctx)
+	if err != nil {
+		return Landing{}, err
 	}
-	c.tab.expect()
-	defer c.tab.submitted()
-	if err := c.tab.tab.SetDocument(ctx, formDocument(action, fields)); err != nil {
+	l, err := c.submit(ctx, aside, action, fields)
+	if errors.Is(err, ErrGone) {
+		return l, err
+	}
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), freshTimeout)
+	defer cancel()
+	return l, errors.Join(err, c.browser.gone(errors.Join(aside.tab.Close(ctx), c.tab.tab.Front(ctx))))
+}
+
+// submit posts the fields from a tab and follows where that leads.
+func (c *Context) submit(ctx context.Context, in *tabState, action string, fields []Field) (Landing, error) {
+	in.expect()
+	defer in.submitted()
+	if err := in.tab.SetDocument(ctx, formDocument(action, fields)); err != nil {
 		return Landing{}, c.browser.gone(fmt.Errorf("the form's document: %w", err))
 	}
 	// The document is written and not loaded, so its form is sent by us and not by a script of its own.
-	if err := c.tab.tab.Call(ctx, `() => { document.forms[0].submit(); return true }`, new(bool)); err != nil {
+	if err := in.tab.Call(ctx, `() => { document.forms[0].submit(); return true }`, new(bool)); err != nil {
 		return Landing{}, c.browser.gone(fmt.Errorf("the form was not sent: %w", err))
 	}
-	hops, err := c.tab.landing(ctx)
+	hops, err := in.landing(ctx)
 	var l Landing
 	if len(hops) > 0 {
 		last := hops[len(hops)-1]
@@ -166,7 +198,7 @@ func (c *Context) submit(ctx context.Context, action string, fields []Field) (La
 	case l.Last == 0:
 		return l, errors.New("no page came after the form: the connection failed")
 	}
-	return l, c.quiet(ctx, quietLimit)
+	return l, c.quietIn(ctx, in, quietLimit)
 }
 
 // formDocument is the whole document of a form. It names no character set, sends no referrer and loads nothing.

@@ -102,6 +102,8 @@ type Tab interface {
 	Type(ctx context.Context, text string) error
 	// SetViewport sets the size of the page's view, in CSS pixels.
 	SetViewport(ctx context.Context, width, height int) error
+	// Front brings the tab to the front of its window: one in the back may not paint, and its clicks may hang.
+	Front(ctx context.Context) error
 	Close(ctx context.Context) error
 	// Activity returns how many requests and navigations of the tab are under way, and a channel that is closed when
 	// that changes.

@@ -177,6 +177,7 @@ func (t *fakeTab) Call(ctx context.Context, function string, result any, _ ...an
 func (t *fakeTab) Click(context.Context, float64, float64, int) error { return nil }
 func (t *fakeTab) Type(context.Context, string) error                 { return nil }
 func (t *fakeTab) SetViewport(context.Context, int, int) error        { return nil }
+func (t *fakeTab) Front(context.Context) error                        { return nil }
 
 func (t *fakeTab) Close(context.Context) error {
 	t.mu.Lock()

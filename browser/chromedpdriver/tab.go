@@ -255,6 +255,11 @@ func (t *tab) SetViewport(ctx context.Context, width, height int) error {
 	return t.wrap(err)
 }
 
+func (t *tab) Front(ctx context.Context) error {
+	_, err := cdp.Call(ctx, t.target, page.BringToFront, cdp.Empty{})
+	return t.wrap(err)
+}
+
 func (t *tab) Close(ctx context.Context) error {
 	_, err := cdp.Call(ctx, t.target, page.Close, cdp.Empty{})
 	return t.wrap(err)
