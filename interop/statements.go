@@ -101,7 +101,7 @@ func statementsOf(ctx context.Context, id *session.Identity, user, when string) 
 				return nil, err
 			}
 			if beside := req.Header.Get("Authorization"); beside != "" && beside != "Bearer "+token || beside == "" && token != "" {
-				return nil, fmt.Errorf("Authorization beside a Session JWT, %s", state)
+				return nil, fmt.Errorf("the token beside a Session JWT, %s", state)
 			}
 			all = append(all, statement{Name: name + state, Kind: "session", JWT: req.Header.Get("Poppy-Session"), SID: s.ID(), AccessToken: token})
 		}
