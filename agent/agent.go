@@ -82,6 +82,7 @@ type Agent struct {
 	progress *progress
 	visits   visits
 	pace     *pace.Pace
+	own      ownPages
 	server   *attach.Server
 
 	// life is the run's own: it ends with Close, or with the cause when Chromium ends under it.

@@ -20,6 +20,7 @@ func (a *Agent) newSession(ctx context.Context, c *company.Company, ended func(e
 	if err != nil {
 		return nil, err
 	}
+	a.own.add(identity.ClientID(), c)
 	server, err := session.NewServer(session.ServerConfig{
 		Company: c, Identity: identity, UserID: user, Client: a.client, Now: a.cfg.Now, Rand: a.cfg.Rand,
 	})

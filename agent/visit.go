@@ -128,7 +128,7 @@ func (a *Agent) startBrowser(ctx context.Context) error {
 	}
 	b, err := browser.Start(ctx, browser.Config{
 		Driver: a.cfg.Driver, Bin: a.cfg.Chromium, NoSandbox: a.cfg.NoSandbox, Headful: a.cfg.Headful,
-		HostResolverRules: how.HostResolverRules, LeafKeys: how.LeafKeys, Private: a.reach.Named,
+		HostResolverRules: how.HostResolverRules, LeafKeys: how.LeafKeys, Private: a.reach.Named, UsersOwn: a.own.holds,
 		Watch: opsweb.Header, OnHeld: a.ops.Held, OnLimited: a.limited, Now: a.cfg.Now,
 	})
 	if err != nil {
@@ -165,6 +165,9 @@ func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
 	}
 	if err != nil {
 		a.progress.step(s.Number, attach.StepFailed)
+		if own := a.own.refusal(s); own != nil {
+			return Result{Made: made}, own
+		}
 		return Result{Made: made}, stepTrouble(ctx, s, made != nil, err, a.ops.Standing())
 	}
 	result := Result{Made: made, Outcomes: a.ops.OutcomesOf(made)}

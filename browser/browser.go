@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"sync"
 	"time"
@@ -44,6 +45,9 @@ type Config struct {
 	// Private reports whether a host (without a port) may be asked at a loopback or private address. Nil: none may, and a
 	// page's request to such an address is broken off before it leaves.
 	Private func(host string) bool
+	// UsersOwn reports whether a page belongs to the User's own browser, such as the page of a sign-in: a request for it is
+	// broken off before it leaves. It is asked about addresses with a parameter client_id or user_code. Nil: none.
+	UsersOwn func(*url.URL) bool
 	// Watch is the header whose responses are given to OnHeld.
 	Watch string
 	// OnHeld is called for each response that carries Watch, before the page sees it. It records and returns: it never
