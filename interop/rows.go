@@ -22,6 +22,7 @@ var rows = []row{
 	{"the kit against itself, draft 0.2", python02, kitAgainstItself(python02, 99)},
 	{"the peer's agent and suite at our site, draft 0.1", python01, peerAgainstSite(python01, 55)},
 	{"the peer's agent and suite at our site, draft 0.2", python02, peerAgainstSite(python02, 62)},
+	{"the peer's agent at our site, draft 0.2 with nonces", python02, peerAgainstSite(python02, 0, "--require-nonces")},
 	{"our agent at the peer's Company, draft 0.1", python01, oursAgainstPeer(python01)},
 	{"our agent at the peer's Company, draft 0.2", python02, oursAgainstPeer(python02)},
 	{"our agent at the peer's Company, draft 0.2 with nonces", python02, oursAgainstPeer(python02, "--nonce")},
