@@ -40,6 +40,8 @@ func (r *round) fetch(ctx context.Context) (move, error) {
 			return settle(Failed, "the Company accepts neither the reference nor a second one for the same act"), nil
 		}
 		return move{on: evGone}, nil
+	case operation.InvalidSession:
+		return r.renewSession(ctx)
 	case operation.Challenge:
 		return settle(Failed, "the operation belongs to an account, and the Session is signed out"), nil
 	case operation.Known:
@@ -49,6 +51,26 @@ func (r *round) fetch(ctx context.Context) (move, error) {
 		return settlef(Failed, "the operations endpoint's answer (status %d) can't be read, so nothing can be approved: %v", rep.Status, rep.broken), nil
 	}
 	return settlef(Failed, "the operations endpoint did not answer with the terms but with %s", rep.said()), nil
+}
+
+// renewSession answers a Session that has ended before anything was approved in it: a new one is started and joined, and
+// the act made again once, for a reference in the new Session.
+func (r *round) renewSession(ctx context.Context) (move, error) {
+	const ended = "the Company says that the Session has ended"
+	switch {
+	case r.replays > 0:
+		return settle(Failed, ended+", and the one after it too"), nil
+	case r.site.renew == nil || r.act() == nil:
+		return settle(Failed, ended), nil
+	}
+	err := r.site.renew(ctx, r.reference.sid)
+	switch {
+	case ctx.Err() != nil:
+		return move{}, errStopped
+	case err != nil:
+		return settlef(Failed, ended+", and no other could be joined: %v", err), nil
+	}
+	return move{on: evGone}, nil
 }
 
 // returned takes the terms of a revision that may be put to the User.
@@ -230,6 +252,8 @@ func (r *round) tryLookUp(ctx context.Context, ref Reference, tries int) (reply,
 	for try := 1; ; try++ {
 		rep, err := ref.post(ctx, nil)
 		switch {
+		case errors.Is(err, errHeld):
+			last = err
 		case err != nil && !errors.Is(err, errNoAnswer):
 			return reply{}, err
 		case err != nil:

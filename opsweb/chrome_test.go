@@ -159,6 +159,7 @@ func (t *tab) Frames(context.Context) ([]browser.TargetID, error) {
 func (t *tab) SetDocument(context.Context, string) error   { return nil }
 func (t *tab) Type(context.Context, string) error          { return nil }
 func (t *tab) SetViewport(context.Context, int, int) error { return nil }
+func (t *tab) Front(context.Context) error                 { return nil }
 func (t *tab) Close(context.Context) error                 { return nil }
 
 func (t *tab) Activity() (int, <-chan struct{}) {

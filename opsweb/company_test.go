@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/dunglas/httpsfv"
+
+	"github.com/papaver-agent/papaver/internal/pace"
 )
 
 // endpoint is the Company's operations endpoint, as a transport without a socket. It answers from the script, and
@@ -42,8 +44,9 @@ type answer struct {
 	body   string
 	offer  *offer // makes the body
 	header map[string]string
-	lost   bool         // the connection breaks instead
-	during func(*world) // what happens before the answer leaves
+	lost   bool          // the connection breaks instead
+	held   time.Duration // it is not sent, since the Company is left alone for so long
+	during func(*world)  // what happens before the answer leaves
 }
 
 var errLost = errors.New("connection reset by peer")
@@ -68,6 +71,9 @@ func (e *endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
 	e.mu.Unlock()
 	if a.during != nil {
 		a.during(e.world)
+	}
+	if a.held > 0 {
+		return nil, &pace.HeldError{Company: "shop.test", Left: a.held}
 	}
 	if a.lost {
 		return nil, errLost
@@ -158,9 +164,12 @@ func (e *endpoint) approvals() []post {
 }
 
 var (
-	lost     = answer{lost: true}
-	recorded = answer{status: http.StatusNoContent}
-	gone     = answer{status: http.StatusBadRequest, body: `{"error":"invalid_request"}`}
+	lost = answer{lost: true}
+	held = answer{held: 40 * time.Second}
+
+	sessionEnded = answer{status: 403, body: `{"error":"invalid_session"}`}
+	recorded     = answer{status: http.StatusNoContent}
+	gone         = answer{status: http.StatusBadRequest, body: `{"error":"invalid_request"}`}
 )
 
 // terms is the answer with the operation: exc_1 in the given revision, which is its price too.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/papaver-agent/papaver/internal/pace"
 	"github.com/papaver-agent/papaver/operation"
 )
 
@@ -22,6 +23,10 @@ const (
 // errNoAnswer is the family of requests to the endpoint whose answer did not come, or not whole: whether the Company
 // got them is not known.
 var errNoAnswer = errors.New("the operations endpoint did not answer")
+
+// errHeld is a request that was not sent, since the Company asks to be left alone for longer than it could wait; its
+// reply says for how long.
+var errHeld = errors.New("the Company asks to be left alone")
 
 // reply is an answer of the endpoint.
 type reply struct {
@@ -74,6 +79,9 @@ func (r Reference) post(ctx context.Context, approval *operation.Approval) (repl
 		req.Header.Set("Poppy-Approval", field)
 	}
 	res, err := s.client.Do(req)
+	if held, ok := errors.AsType[*pace.HeldError](err); ok {
+		return reply{retryAfter: held.Left}, errHeld
+	}
 	if err != nil {
 		return reply{}, fmt.Errorf("%w: %w", errNoAnswer, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -57,6 +58,7 @@ type world struct {
 	chrome  *chrome
 	company *endpoint
 	session *session.Session
+	onRenew func(ctx context.Context, sid string) error // nil: no Session can be had
 
 	mu       sync.Mutex
 	skipped  time.Duration // how much further the wall clock is than the bubble's, as after a sleep of the machine
@@ -72,6 +74,14 @@ const (
 )
 
 // newWorld makes a world and its joined browser context. Everything in it is closed at the end of the test.
+// renew is what the agent does when a Session has ended.
+func (w *world) renew(ctx context.Context, sid string) error {
+	if w.onRenew == nil {
+		return errors.New("no Session can be had")
+	}
+	return w.onRenew(ctx, sid)
+}
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, began: time.Now(), seen: make(map[string]map[int]State)}
@@ -102,7 +112,7 @@ func (w *world) join(s *session.Session, c *company.Company) *joined {
 	real, err := w.browser.NewContext(w.t.Context())
 	w.must(err)
 	tab := &joined{Context: real, chrome: w.chrome, turn: make(chan struct{}, 1)}
-	w.ops.Joined(tab, c, s, profile.V1())
+	w.ops.Joined(tab, c, s, profile.V1(), w.renew)
 	_, err = tab.Do(w.t.Context(), browser.Act{Kind: browser.Navigate, URL: "https://shop.test/order"})
 	w.must(err)
 	return tab

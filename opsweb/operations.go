@@ -81,6 +81,7 @@ type site struct {
 	profile profile.Profile
 	client  *http.Client
 	now     func() time.Time
+	renew   func(ctx context.Context, sid string) error // may be nil
 
 	seen map[string]bool // references that came in this context
 	came []time.Time     // when the last accepted ones came
@@ -117,11 +118,13 @@ func New(ctx context.Context, cfg Config) (*Operations, error) {
 // Desk is where the run's questions wait.
 func (o *Operations) Desk() *approval.Desk { return o.desk }
 
-// Joined tells that page is joined to s at c: from now on its sightings are judged. The caller joined it.
-func (o *Operations) Joined(page Page, c *company.Company, s *session.Session, p profile.Profile) {
+// Joined tells that page is joined to s at c: from now on its sightings are judged. The caller joined it. When the Company
+// answers that the Session sid has ended, renew starts a new one and joins the page to it, leaving what is on the page; it
+// may be nil.
+func (o *Operations) Joined(page Page, c *company.Company, s *session.Session, p profile.Profile, renew func(ctx context.Context, sid string) error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.sites[page.ID()] = &site{page: page, company: c, session: s, profile: p, client: o.cfg.Client, now: o.cfg.Now, seen: make(map[string]bool)}
+	o.sites[page.ID()] = &site{page: page, company: c, session: s, profile: p, client: o.cfg.Client, now: o.cfg.Now, renew: renew, seen: make(map[string]bool)}
 }
 
 // Left tells that page is joined no more: a sighting of it is refused from now on. Its rounds go on without it.

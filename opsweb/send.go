@@ -60,6 +60,16 @@ func (r *round) send(ctx context.Context) (move, error) {
 	pause := firstPause
 	for attempt := 1; ; attempt++ {
 		rep, err := r.reference.post(ctx, r.approval)
+		for errors.Is(err, errHeld) { // nothing was sent: this try is still to be made
+			if !r.ops.cfg.Now().Add(rep.retryAfter).Before(r.op.ExpiresAt) {
+				return settlef(r.notSent(), "the approval could not be sent before it expires: %v", err), nil
+			}
+			if err := wait(ctx, max(pause, rep.retryAfter)); err != nil {
+				return move{}, errStopped
+			}
+			deadline = deadline.Add(rep.retryAfter)
+			rep, err = r.reference.post(ctx, r.approval)
+		}
 		if err != nil && !errors.Is(err, errNoAnswer) {
 			return settlef(r.notSent(), "the approval could not be made: %v", err), nil
 		}

@@ -1,6 +1,7 @@
 package opsweb
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -160,8 +161,23 @@ func answersThatWereLost() []story {
 			want: approved + again + "settled"},
 		{name: "lost, then declined", endpoint: sent(lost, declined("")), site: two[:1], user: []say{yes}, outcome: Declined,
 			want: approved + again + "settled"},
+		{name: "the Company wants to be left alone: that was no try", endpoint: sent(held, held, recorded, state("performed")), site: two, user: []say{yes}, outcome: Performed,
+			want: approved + "APPROVE:r1:v1 APPROVE:r1:v1 recorded replaying RELOAD replayed LOOK:r1 settled"},
+		{name: "the Company wants to be left alone for longer than the approval may be sent", endpoint: sent(answer{held: time.Hour}), site: two[:1], user: []say{yes}, outcome: Failed, why: "could not be sent",
+			want: approved + "settled"},
 		{name: "lost, then a state", endpoint: sent(lost, state("approved"), state("performed")), site: two[:1], user: []say{yes}, outcome: Performed,
 			want: approved + again + "state-known LOOK:r1 settled"},
+	}
+}
+
+// renews lets the run start a new Session in place of one that has ended.
+func renews(w *world) {
+	w.onRenew = func(_ context.Context, sid string) error {
+		w.note("RENEW")
+		if sid != w.session.ID() {
+			w.t.Errorf("the Session %s is renewed, and %s has ended", sid, w.session.ID())
+		}
+		return w.session.Restart(sid)
 	}
 }
 
@@ -195,6 +211,14 @@ func lookUpsBeforeTheQuestion() []story {
 			want: "ACT sighting LOOK:r1 reference-gone RELOAD settled"},
 		{name: "not accepted, and refused again without a reference", endpoint: []answer{gone}, site: []page{refused("r1"), {status: 403}}, outcome: Failed, why: "no new one",
 			want: "ACT sighting LOOK:r1 reference-gone RELOAD settled"},
+		{name: "the Session has ended: the act is made again in a new one", before: renews, endpoint: []answer{sessionEnded, terms("v1")}, site: []page{refused("r1"), refused("r2")}, user: []say{no}, outcome: Refused,
+			want: "ACT sighting LOOK:r1 RENEW reference-gone RELOAD sighting new-reference LOOK:r2 operation question refusal settled"},
+		{name: "the Session has ended, and so has the next one", before: renews, endpoint: []answer{sessionEnded, sessionEnded}, site: []page{refused("r1"), refused("r2")}, outcome: Failed, why: "the one after it too",
+			want: "ACT sighting LOOK:r1 RENEW reference-gone RELOAD sighting new-reference LOOK:r2 settled"},
+		{name: "the Session has ended, and no other can be had", endpoint: []answer{sessionEnded}, site: one, outcome: Failed, why: "no Session can be had",
+			want: "ACT sighting LOOK:r1 settled"},
+		{name: "the Company wants to be left alone first", endpoint: []answer{held, terms("v1")}, site: one, user: []say{no}, outcome: Refused,
+			want: "ACT sighting LOOK:r1 LOOK:r1 operation question refusal settled"},
 		{name: "not accepted, and the act can't be made again", endpoint: []answer{gone}, site: []page{goneScript("r1")}, outcome: Failed, why: "no new one",
 			want: "ACT sighting LOOK:r1 reference-gone settled"},
 	}

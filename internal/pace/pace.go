@@ -34,6 +34,30 @@ const (
 // ErrHeld is in the error of a request that was not sent, because the Company's hold outlasts its context or LongestWait.
 var ErrHeld = errors.New("not sent, since it asks to be left alone for longer than this can wait")
 
+// HeldError is the error of a request that was not sent. It unwraps to [ErrHeld].
+type HeldError struct {
+	Company string
+	Left    time.Duration // how long the hold still lasts
+	Err     error         // the context's, when that ended while the request waited; else nil
+}
+
+// Error names the Company and the time.
+func (e *HeldError) Error() string {
+	s := fmt.Sprintf("%s: %v: %v", e.Company, ErrHeld, e.Left.Round(time.Second))
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns ErrHeld and the context's error.
+func (e *HeldError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{ErrHeld}
+	}
+	return []error{ErrHeld, e.Err}
+}
+
 // Hold is one Company's wish to be left alone.
 type Hold struct {
 	Company string
@@ -82,7 +106,7 @@ func New(cfg Config) *Pace {
 
 // Wrap returns a transport that sends by base and shares the holds with every other one of p. Its RoundTrip waits
 // while the Company is held. When the hold outlasts LongestWait or the request's deadline it does not wait at all, and
-// when the request's context ends it waits no longer: an error with [ErrHeld], and nothing was sent.
+// when the request's context ends it waits no longer: a *[HeldError], and nothing was sent.
 func (p *Pace) Wrap(base http.RoundTripper) http.RoundTripper { return transport{p, base} }
 
 type transport struct {
@@ -128,7 +152,7 @@ func (p *Pace) Heard(company string, status int, retryAfter string) {
 }
 
 // Wait returns when the Company is not held, before a request that goes another way than a wrapped transport. Its error
-// has [ErrHeld], as that of a RoundTrip.
+// is a *[HeldError], as that of a RoundTrip.
 func (p *Pace) Wait(ctx context.Context, company string) error { return p.wait(ctx, company) }
 
 // wait returns when the Company is not held. Another's answer may hold it again in the meantime, so it looks again.
@@ -139,14 +163,14 @@ func (p *Pace) wait(ctx context.Context, company string) error {
 			return nil
 		}
 		if deadline, ok := ctx.Deadline(); left > LongestWait || ok && time.Until(deadline) < left {
-			return fmt.Errorf("%s: %w: %v", company, ErrHeld, left.Round(time.Second))
+			return &HeldError{Company: company, Left: left}
 		}
 		timer := time.NewTimer(left + time.Duration(p.cfg.Chance()*float64(spread)))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("%s: %w: %w", company, ErrHeld, ctx.Err())
+			return &HeldError{Company: company, Left: left, Err: ctx.Err()}
 		}
 	}
 }
