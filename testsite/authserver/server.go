@@ -191,22 +191,25 @@ func (s *Server) useOnce(whose, jti string, until time.Time) bool {
 	return true
 }
 
-// normalURL gives the URL as RFC 9449, section 4.3 compares it: without query and fragment, scheme and host in lower
+// normalURL gives an HTTPS URL as RFC 9449, section 4.3 compares it: without query and fragment, scheme and host in lower
 // case, without the scheme's port, with only those characters percent-encoded that need it.
 func normalURL(raw string) (string, bool) {
 	u, err := url.Parse(raw)
-	if err != nil || u.Scheme == "" || u.Host == "" || u.User != nil {
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
 		return "", false
 	}
 	host := strings.ToLower(u.Hostname())
-	if port := u.Port(); port != "" && !(u.Scheme == "https" && port == "443") {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port := u.Port(); port != "" && port != "443" {
 		host += ":" + port
 	}
 	path := u.EscapedPath()
 	if path == "" {
 		path = "/"
 	}
-	return strings.ToLower(u.Scheme) + "://" + host + normalPath(path), true
+	return "https://" + host + normalPath(path), true
 }
 
 // normalPath decodes unreserved characters and writes the other escapes in upper case (RFC 3986, section 6.2.2).
