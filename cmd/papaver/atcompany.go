@@ -18,6 +18,11 @@ import (
 // signInTimeout bounds one request to a Company's authorization server, its answer included.
 const signInTimeout = 60 * time.Second
 
+// spoken adds the flag that forces a version of the protocol.
+func (f *flags) spoken() *profileFlag {
+	return f.addProfile("speak this protocol `VERSION` (1.0, 0.2 or 0.1); without it the newest that the Company offers")
+}
+
 // companyUse is a Company that was discovered, and what of the home is for it.
 type companyUse struct {
 	env      env
@@ -46,7 +51,7 @@ func (f *flags) openHome(e env) (home.Home, *account.Store, error) {
 
 // at discovers the Company and makes ready what is needed to speak to its authorization server. undone says what has not
 // been done when that fails.
-func (f *flags) at(ctx context.Context, e env, given *wayFlags, where company.Address, undone string) (*companyUse, error) {
+func (f *flags) at(ctx context.Context, e env, given *wayFlags, spoken *profileFlag, where company.Address, undone string) (*companyUse, error) {
 	h, accounts, err := f.openHome(e)
 	if err != nil {
 		return nil, err
@@ -66,7 +71,7 @@ func (f *flags) at(ctx context.Context, e env, given *wayFlags, where company.Ad
 			return nil, err
 		}
 	}
-	if u.company, err = company.Discover(ctx, u.client, where, company.Options{Cache: cache}); err != nil {
+	if u.company, err = company.Discover(ctx, u.client, where, company.Options{Profile: spoken.forced, Cache: cache}); err != nil {
 		return nil, unreadableTrouble(ctx, where, err, undone)
 	}
 	if u.company.Issuer == "" || u.company.Server.Token == "" {

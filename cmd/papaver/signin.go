@@ -24,6 +24,7 @@ const nobodySignedIn = "nothing was signed in"
 type signInFlags struct {
 	*flags
 	way     *wayFlags
+	version *profileFlag
 	kind    string
 	scope   string
 	label   string
@@ -38,7 +39,7 @@ type signInFlags struct {
 
 func newSignInFlags() *signInFlags {
 	f := &signInFlags{flags: newFlags("signin"), given: make(map[string]bool)}
-	f.way = f.addWay()
+	f.way, f.version = f.addWay(), f.spoken()
 	f.StringVar(&f.kind, "type", "", "direct, device or mediated (`TYPE`; default: the first of those that the Company offers)")
 	f.StringVar(&f.scope, "scope", "", "what the access is for (`SCOPES`, separated by spaces; default: the least, to read)")
 	f.StringVar(&f.label, "account", "", "your own word (`NAME`) for this account, when you have several at the Company")
@@ -97,7 +98,7 @@ func runSignIn(ctx context.Context, e env, args []string) error {
 
 // signIn is the command, its flags read.
 func (f *signInFlags) signIn(ctx context.Context, e env, where company.Address, out *lines) error {
-	u, err := f.at(ctx, e, f.way, where, nobodySignedIn)
+	u, err := f.at(ctx, e, f.way, f.version, where, nobodySignedIn)
 	if err != nil {
 		return err
 	}

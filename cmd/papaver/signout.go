@@ -38,7 +38,7 @@ func runSignOut(ctx context.Context, e env, args []string) error {
 
 // leave is the command.
 func (f *flags) leave(ctx context.Context, e env, args []string) error {
-	given := f.addWay()
+	given, version := f.addWay(), f.spoken()
 	label := f.String("account", "", "your own word (`NAME`) for the account, when you have several at the Company")
 	forget := f.Bool("forget", false, "drop the token here without asking the Company, which then keeps the access until it ends there")
 	words, err := f.parse(e, args, 1, 1)
@@ -63,7 +63,7 @@ func (f *flags) leave(ctx context.Context, e env, args []string) error {
 	if *forget {
 		_, err = store.Forget(ctx, kept.Key)
 	} else {
-		err = f.signOut(ctx, e, given, where, kept)
+		err = f.signOut(ctx, e, given, version, where, kept)
 	}
 	if err != nil {
 		return err
@@ -109,8 +109,8 @@ func keptAt(store *account.Store, where company.Address, label string) (account.
 }
 
 // signOut has the Company revoke the access.
-func (f *flags) signOut(ctx context.Context, e env, given *wayFlags, where company.Address, kept account.Account) error {
-	u, err := f.at(ctx, e, given, where, nobodySignedOut)
+func (f *flags) signOut(ctx context.Context, e env, given *wayFlags, version *profileFlag, where company.Address, kept account.Account) error {
+	u, err := f.at(ctx, e, given, version, where, nobodySignedOut)
 	if err != nil {
 		if t, ok := errors.AsType[*trouble.Error](err); ok {
 			t.Next += "; --forget drops the token here without asking the Company"
