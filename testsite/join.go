@@ -216,7 +216,22 @@ func (s *Site) leave(w http.ResponseWriter, r *http.Request) {
 	if cookie, err := r.Cookie(cookieName); err == nil {
 		s.browsers.forget(cookie.Value)
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", MaxAge: -1, Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	dropCookie(w)
 	w.Header().Set("Cache-Control", "no-store")
 	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// forgetEnded takes the cookie of a Session that is no more from the browser: it must not outlive the Session (draft 0.1,
+// section 5), and the agent sees that its browser has to be joined again.
+func (s *Site) forgetEnded(w http.ResponseWriter, r *http.Request) {
+	if _, err := r.Cookie(cookieName); err != nil {
+		return
+	}
+	if _, known := s.visit(r); !known {
+		dropCookie(w)
+	}
+}
+
+func dropCookie(w http.ResponseWriter) {
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", MaxAge: -1, Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 }

@@ -136,6 +136,9 @@ func (s *Site) shopHandler() http.Handler {
 			api.ServeHTTP(w, r)
 			return
 		}
+		if r.URL.Path != joinPath {
+			s.forgetEnded(w, r)
+		}
 		site.ServeHTTP(w, r)
 	})
 }
