@@ -9,6 +9,18 @@ import (
 	"github.com/papaver-agent/papaver/company"
 )
 
+// ChoiceError says why no type could be chosen. It unwraps to ErrNotOffered or ErrNoScope.
+type ChoiceError struct {
+	what   string
+	family error
+}
+
+// Error names the Company, and the type where one was asked for.
+func (e *ChoiceError) Error() string { return e.what }
+
+// Unwrap returns the family.
+func (e *ChoiceError) Unwrap() error { return e.family }
+
 // Type is a way of signing in (draft 0.1, section 4.4).
 type Type string
 
@@ -78,11 +90,11 @@ func (o Offer) least() []string {
 
 // Choose picks the type and the scopes of a sign-in. Without a type it is the first by preference that grants all of
 // scope; without scopes, the least that the type offers. Where the User has no browser at hand (handy is false), Device
-// comes before Direct: its link can be opened anywhere. The error is ErrNotOffered or ErrNoScope.
+// comes before Direct: its link can be opened anywhere. The error is a *[ChoiceError].
 func Choose(c *company.Company, t Type, scope []string, handy bool) (Type, []string, error) {
 	offers := Offers(c)
 	if len(offers) == 0 {
-		return "", nil, fmt.Errorf("%s offers no sign-in: %w", c.Domain, ErrNotOffered)
+		return "", nil, &ChoiceError{what: c.Domain + " offers no sign-in", family: ErrNotOffered}
 	}
 	if !handy {
 		slices.SortStableFunc(offers, func(a, b Offer) int { return rank(a.Type) - rank(b.Type) })
@@ -105,13 +117,13 @@ func Choose(c *company.Company, t Type, scope []string, handy bool) (Type, []str
 	}
 	switch {
 	case !known:
-		return "", nil, fmt.Errorf("%s does not offer %s sign-in: %w", c.Domain, t, ErrNotOffered)
+		return "", nil, &ChoiceError{what: fmt.Sprintf("%s does not offer %s sign-in", c.Domain, t), family: ErrNotOffered}
 	case scope == nil:
-		return "", nil, fmt.Errorf("%s names no scope that is clearly for reading only: %w", c.Domain, ErrNoScope)
+		return "", nil, &ChoiceError{what: c.Domain + " lists no scope that is clearly for reading only: say which are needed", family: ErrNoScope}
 	case t != "":
-		return "", nil, fmt.Errorf("%s sign-in at %s does not grant all of these scopes: %w", t, c.Domain, ErrNotOffered)
+		return "", nil, &ChoiceError{what: fmt.Sprintf("%s sign-in at %s does not grant all of these scopes", t, c.Domain), family: ErrNotOffered}
 	default:
-		return "", nil, fmt.Errorf("no sign-in at %s grants all of these scopes: %w", c.Domain, ErrNotOffered)
+		return "", nil, &ChoiceError{what: fmt.Sprintf("no sign-in at %s grants all of these scopes", c.Domain), family: ErrNotOffered}
 	}
 }
 
