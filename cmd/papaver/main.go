@@ -66,7 +66,7 @@ func commands() []command {
 		{"companies", "companies", "the Companies this home knows, and where you are signed in", runCompanies},
 		{"ledger", "ledger list|show ID|verify|export", "what happened, and proof that the record is intact", runLedger},
 		{"identity", "identity init --client-id URL --name NAME | show | check | rotate | revoke-key KID", "the agent's keys, what to publish of them, and what is really published", runIdentity},
-		{"site", "site [--agent-dir DIR]", "the bundled Company alone, for trying agents against", runSite},
+		{"site", "site [--profile 0.1|0.2|1.0] [--agent-dir DIR]", "the bundled Company alone, for trying agents against", runSite},
 		{"doctor", "doctor", "check Chromium, capture, clock, keys, ledger, disk and terminal", runDoctor},
 	}
 }
