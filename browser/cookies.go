@@ -15,6 +15,7 @@ type Cookie struct {
 	Domain   string `json:"domain"`
 	Path     string `json:"path"`
 	SameSite string `json:"sameSite"` // Strict, Lax or None; empty when the site did not say
+	HTTPOnly bool   `json:"httpOnly"` // no script of a page can read or remove it
 }
 
 // Cookies lists the cookies of the context.
