@@ -168,7 +168,7 @@ func (s *Site) asks(r *http.Request, form joinForm) (j joined, returnTo string, 
 		return joined{}, "", failed
 	}
 	if s.auth.EndedSession(c.sid) {
-		return joined{}, "", &refusal{prefixJoin + credSession, "a Session that has ended"}
+		return joined{}, "", &refusal{} // the agent named it rightly, and learns only now that it has ended
 	}
 	j = joined{owner: c.owner, sid: c.sid, agent: c.agent, declared: form.declared, expires: s.now().Add(browserLife)}
 	if form.token != "" {
