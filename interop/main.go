@@ -47,6 +47,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
 		return 2
 	}
+	if *only != "" && *write != "" {
+		fmt.Fprintln(stderr, "interop: -write draws the whole table, so it goes without -only")
+		return 2
+	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	state, err := os.MkdirTemp("", "papaver-interop-*")
@@ -58,33 +62,22 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 	w := &world{state: state, binary: *binary, log: stderr}
 	missing := w.setUp(ctx)
-	t := table{}
+	var chosen []row
 	leftOut := 0
 	for _, r := range rows {
-		if !strings.Contains(r.name, *only) {
-			continue
+		err := missing[r.needs]
+		switch {
+		case !strings.Contains(r.name, *only):
+		case err != nil && *allowMissing && errors.Is(err, errNotHere):
+			fmt.Fprintf(stderr, "\n!!! NOT CHECKED: %s: %v\n\n", r.name, err)
+			leftOut++
+		case err != nil:
+			chosen = append(chosen, row{name: r.name, run: func(context.Context, *world, *tally) error { return err }})
+		default:
+			chosen = append(chosen, r)
 		}
-		if err := missing[r.needs]; err != nil {
-			if *allowMissing && errors.Is(err, errNotHere) {
-				fmt.Fprintf(stderr, "\n!!! NOT CHECKED: %s: %v\n\n", r.name, err)
-				leftOut++
-				continue
-			}
-			t = append(t, tally{name: r.name, failures: []string{err.Error()}, failed: 1})
-			continue
-		}
-		c := &tally{name: r.name}
-		began := time.Now()
-		if err := r.within(ctx, w, c); err != nil {
-			c.fail("the row", err.Error())
-		}
-		if c.passed+c.failed == 0 {
-			c.fail("the row", "nothing was checked")
-		}
-		c.took = time.Since(began)
-		fmt.Fprint(stderr, c.report())
-		t = append(t, *c)
 	}
+	t := w.runAll(ctx, chosen)
 	fmt.Fprint(stdout, t.text())
 	if *write != "" {
 		if err := t.draw(*write); err != nil {

@@ -1,6 +1,11 @@
 package main
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
 
 // row is one line of the table.
 type row struct {
@@ -9,11 +14,43 @@ type row struct {
 	run   func(context.Context, *world, *tally) error
 }
 
-// within runs the row in its time.
-func (r row) within(ctx context.Context, w *world, t *tally) error {
+// lanes is how many rows run at once: most of their time they wait, for pauses that the protocol asks for.
+const lanes = 3
+
+// runAll runs rows beside each other, reports each when it is done, and returns them in their order.
+func (w *world) runAll(ctx context.Context, chosen []row) table {
+	t := make(table, len(chosen))
+	var running sync.WaitGroup
+	var reporting sync.Mutex
+	free := make(chan struct{}, lanes)
+	for i, r := range chosen {
+		free <- struct{}{}
+		running.Go(func() {
+			defer func() { <-free }()
+			t[i] = r.count(ctx, w)
+			reporting.Lock()
+			defer reporting.Unlock()
+			fmt.Fprint(w.log, t[i].report())
+		})
+	}
+	running.Wait()
+	return t
+}
+
+// count runs the row in its time.
+func (r row) count(ctx context.Context, w *world) tally {
 	ctx, cancel := context.WithTimeout(ctx, rowLimit)
 	defer cancel()
-	return r.run(ctx, w, t)
+	t := tally{name: r.name}
+	began := time.Now()
+	if err := r.run(ctx, w, &t); err != nil {
+		t.fail("the row", err.Error())
+	}
+	if t.passed+t.failed == 0 {
+		t.fail("the row", "nothing was checked")
+	}
+	t.took = time.Since(began)
+	return t
 }
 
 // rows are all of them, in the order in which they run.
