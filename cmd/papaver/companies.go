@@ -80,6 +80,7 @@ type knownCompany struct {
 	Discovered *time.Time    `json:"discovered,omitempty"`
 
 	accounts []account.Account
+	calls    string // what it calls itself, quoted
 }
 
 func runCompanies(_ context.Context, e env, args []string) error {
@@ -145,16 +146,16 @@ func (f *flags) known(e env) ([]*knownCompany, error) {
 		return cmp.Or(cmp.Compare(a.Company, b.Company), cmp.Compare(a.Issuer, b.Issuer))
 	})
 	for _, k := range all {
+		if k.Name != "" {
+			k.calls = " calls itself " + plaintext.Quote(k.Name).String()
+		}
 		k.Company, k.Issuer, k.Name = plaintext.Domain(k.Company).String(), plaintext.Whole(k.Issuer).String(), plaintext.Line(k.Name, 80).String()
 	}
 	return all, damaged
 }
 
 func printCompany(e env, k *knownCompany) {
-	who := cmp.Or(k.Company, "issuer "+k.Issuer)
-	if k.Name != "" {
-		who += " calls itself “" + k.Name + "”"
-	}
+	who := cmp.Or(k.Company, "issuer "+k.Issuer) + k.calls
 	state := "signed out"
 	if k.SignedIn {
 		state = "signed in"
