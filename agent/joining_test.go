@@ -3,7 +3,6 @@ package agent_test
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -13,17 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/papaver-agent/papaver/account"
 	"github.com/papaver-agent/papaver/agent"
 	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/browser/chromedpdriver"
-	"github.com/papaver-agent/papaver/company"
-	"github.com/papaver-agent/papaver/internal/home"
-	"github.com/papaver-agent/papaver/internal/reach"
 	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/opsweb"
-	"github.com/papaver-agent/papaver/session"
 	"github.com/papaver-agent/papaver/signin"
 	"github.com/papaver-agent/papaver/testsite"
 )
@@ -51,37 +45,15 @@ func (w *world) signIn(as int) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
-	must := func(err error) {
-		w.t.Helper()
-		if err != nil {
-			w.t.Fatal(err)
-		}
+	access, err := agent.OpenAccess(ctx, agent.AccessConfig{Home: w.home, ConnectTo: w.site.ConnectTo(), CACerts: []string{w.cacert}}, w.site.Company())
+	if err != nil {
+		w.t.Fatal(err)
 	}
-	h, err := home.Open(w.home)
-	must(err)
-	way, err := reach.New(reach.Config{ConnectTo: w.site.ConnectTo(), CACerts: []string{w.cacert}})
-	must(err)
-	client := way.Client(patience)
-	defer client.CloseIdleConnections()
-	where, err := company.ParseAddress(w.site.Company())
-	must(err)
-	c, err := company.Discover(ctx, client, where, company.Options{})
-	must(err)
-	identity, err := session.Load(h.Identity())
-	must(err)
-	user, err := session.UserID(h.Identity(), c.Issuer, c.Profile, rand.Reader)
-	must(err)
-	server, err := session.NewServer(session.ServerConfig{Company: c, Identity: identity, UserID: user, Client: client})
-	must(err)
-	s, err := session.New(session.Config{Identity: identity, UserID: user, Company: c, Server: server})
-	must(err)
-	accounts, err := account.Open(account.Config{Dir: h.Accounts()})
-	must(err)
-	_, err = signin.SignIn(ctx, signin.Config{
-		Company: c, Server: server, Session: s, Client: client, Accounts: accounts, Place: account.PlaceFile,
-		ClientID: identity.ClientID(), Redirect: identity.RedirectURI(), UI: dana{as: as},
-	}, signin.Mediated, []string{"poppy:read", "poppy:write"})
-	must(err)
+	defer access.Close()
+	how := agent.SignIn{Type: signin.Mediated, Scope: []string{"poppy:read", "poppy:write"}, UI: dana{as: as}}
+	if _, err := access.SignIn(ctx, how); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // control does something at the site's control port, as its operator or the User at its pages.

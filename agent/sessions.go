@@ -16,7 +16,7 @@ func (a *Agent) newSession(ctx context.Context, c *company.Company, ended func(e
 	if err != nil {
 		return nil, identityTrouble(err)
 	}
-	user, err := a.userAt(ctx, c)
+	user, err := userAt(ctx, a.home, c, a.cfg.Rand)
 	if err != nil {
 		return nil, err
 	}
@@ -40,16 +40,6 @@ func (a *Agent) newSession(ctx context.Context, c *company.Company, ended func(e
 	}
 	s, err = session.New(cfg)
 	return s, err
-}
-
-// userAt is the User's ID at c, made when there is none.
-func (a *Agent) userAt(ctx context.Context, c *company.Company) (string, error) {
-	unlock, err := a.home.Lock(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-	return session.UserID(a.home.Identity(), c.Issuer, c.Profile, a.cfg.Rand)
 }
 
 // refresher is what a signed-in Session has its tokens from. Without a sign-in to begin with it is an error.
