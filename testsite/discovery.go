@@ -26,6 +26,8 @@ type (
 		APIs             []apiEntry   `json:"apis"`
 		Web              web          `json:"web"`
 		Extensions       *extensions  `json:"extensions,omitempty"`
+
+		Feedback *feedbackEntry `json:"feedback,omitempty"` // of draft 0.2
 	}
 	organization struct {
 		Name   string `json:"name"`
@@ -100,6 +102,9 @@ func (s *Site) poppyDocument(w http.ResponseWriter, r *http.Request) {
 		},
 		APIs: []apiEntry{{"openapi", openAPIURL, "Orders, products and the delivery address"}},
 		Web:  web{BrowserSessionEndpoint: joinURL},
+	}
+	if s.profile.Feedback {
+		d.Feedback = &feedbackEntry{Endpoint: feedbackURL}
 	}
 	if s.profile.SessionTokens {
 		// A draft's extension of operations is version 1, which this Company doesn't have.

@@ -103,6 +103,9 @@ func (s *Site) shopHandler() http.Handler {
 	mux.HandleFunc("GET /.well-known/poppy.json", s.poppyDocument)
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource", s.resourceDocument)
 	mux.HandleFunc(joinPath, s.join)
+	if s.profile.Feedback {
+		mux.HandleFunc("POST "+feedbackPath, s.feedback)
+	}
 	if s.profile.SessionTokens {
 		mux.HandleFunc("POST "+mcpPath, s.mcpServer)
 		mux.HandleFunc("GET /.well-known/oauth-protected-resource"+mcpPath, s.mcpDocument)

@@ -22,6 +22,8 @@ type Report struct {
 	// Recorded and Declined count approvals by their outcome. A retry of a recorded one isn't counted again.
 	Recorded int `json:"recorded"`
 	Declined int `json:"declined"`
+	// Feedback counts reports of agents about what they missed (draft 0.2).
+	Feedback int `json:"feedback,omitempty"`
 	// Performances lists each action that an approval made happen, in order.
 	Performances []Performance `json:"performances"`
 	// Broken lists the rules of severity must and should that an agent broke, in order.

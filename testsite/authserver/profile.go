@@ -25,6 +25,8 @@ type Profile struct {
 	UnknownSignIn string
 	// KeepsEnded says that an ended Mediated Sign-In is answered with its status again; else it is forgotten.
 	KeepsEnded bool
+	// Feedback says that agents have a place for what they missed (draft 0.2, section 8).
+	Feedback bool
 	// ReuseRevokes says that a refresh token that was rotated away revokes the whole family when it comes again (RFC 9700,
 	// section 4.14.2).
 	ReuseRevokes bool
@@ -41,7 +43,7 @@ func V01() Profile {
 func V02() Profile {
 	return Profile{
 		Version: "0.2", SessionTokens: true, IssuerAudience: true, AssertionLife: 5 * time.Minute, OneAccount: true,
-		KeyPerUser: true, UnknownSignIn: "sign_in_not_found", KeepsEnded: true,
+		KeyPerUser: true, UnknownSignIn: "sign_in_not_found", KeepsEnded: true, Feedback: true,
 	}
 }
 
