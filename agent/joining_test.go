@@ -124,7 +124,7 @@ func (l *log) joins() []string {
 // In every version of the protocol a run joins signed in with what the home keeps, and goes on as a guest, with a word,
 // when the User takes the access back at the Company.
 //
-// Clauses: C10-9.01, C10-9.02, S01-5.09, S01-4.9.08
+// Clauses: C10-9.01, C10-9.02, S01-4.05, S01-5.09, S01-4.9.08
 func TestASignedInRunIsSignedInUntilTheUserDisconnectsTheAgent(t *testing.T) {
 	for _, version := range []string{"1.0", "0.2", "0.1"} {
 		t.Run(version, func(t *testing.T) {
