@@ -20,7 +20,7 @@ type ctx = context.Context
 
 func secretOf(text string) secret.Text { return secret.New(text) }
 
-// Clauses: S01-4.04, S01-4.1.07, S01-4.2.05, S01-4.2.06, S01-4.2.07, S01-4.2.08, S01-4.2.09, S01-4.2.23, S01-4.3.01, S01-4.3.03, S01-4.3.04, S01-4.3.05, S01-4.3.06, S01-4.3.21
+// Clauses: S01-4.04, S01-4.1.07, S01-4.2.05, S01-4.2.06, S01-4.2.07, S01-4.2.08, S01-4.2.09, S01-4.2.23, S01-4.3.01, S01-4.3.03, S01-4.3.04, S01-4.3.05, S01-4.3.06, S01-4.3.21, S01-4.1.06, C10-4.03
 func TestADraftsSessionStartsWithItsFirstUseAndSignsEveryRequest(t *testing.T) {
 	t.Parallel()
 	eachDraft(t, func(t *testing.T, f *fake) {
@@ -238,6 +238,55 @@ func TestASessionWhoseAccountIsGoneGoesOnSignedOut(t *testing.T) {
 		}
 		if refreshes != 2 {
 			t.Errorf("the Account Token was used %d times", refreshes)
+		}
+	})
+}
+
+// The first use of a Session may be an API that needs a token of its own, before it is known that nothing is kept of an
+// account: the API is then asked signed out.
+func TestWithoutASignInTheFirstUseMayBeAnAPIWithATokenOfItsOwn(t *testing.T) {
+	t.Parallel()
+	eachDraft(t, func(t *testing.T, f *fake) {
+		for name, of := range map[string]func(context.Context, string, company.API) (session.Grant, error){
+			"no supplier": nil,
+			"one that has no sign-in": func(context.Context, string, company.API) (session.Grant, error) {
+				return session.Grant{}, session.ErrSignInRequired
+			},
+		} {
+			asked := 0
+			s, err := session.New(session.Config{Identity: f.id, Company: f.c, UserID: draftUser, Server: f.server(), Now: f.now,
+				Refresh: func(context.Context, string) (session.Grant, error) {
+					asked++
+					return session.Grant{}, session.ErrSignInRequired
+				}, RefreshFor: of})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.must(s, mcpServer)
+			if asked != 1 || s.SignedIn() {
+				t.Errorf("%s: asked %d times, signed in %t", name, asked, s.SignedIn())
+			}
+		}
+	})
+}
+
+// Signed in, an API whose token takes a sign-in of its own is not asked signed out instead.
+func TestSignedInAnAPIThatNeedsItsOwnSignInSaysSo(t *testing.T) {
+	t.Parallel()
+	eachDraft(t, func(t *testing.T, f *fake) {
+		server := f.server()
+		f.accounts["acct_1"] = true
+		var s *session.Session
+		refresh, _ := refreshing(server, "acct_1", func() *session.ProofKey { return s.Key() })
+		s, err := session.New(session.Config{Identity: f.id, Company: f.c, UserID: draftUser, Server: server, Now: f.now, Refresh: refresh})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.get(s, mcpServer); !errors.Is(err, session.ErrSignInRequired) || !s.SignedIn() {
+			t.Errorf("%v, signed in %t", err, s.SignedIn())
+		}
+		if n := len(f.requests("/mcp")); n != 0 {
+			t.Errorf("it was asked %d times", n)
 		}
 	})
 }
