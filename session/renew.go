@@ -104,10 +104,13 @@ func (s *Session) last(api company.API, err error) (held, error) {
 // renew has a token anew: from the account while signed in, else by our own assertion. A Session that has ended is
 // replaced by a new one, once.
 func (s *Session) renew(ctx context.Context, api company.API) error {
-	for restarted := false; ; {
+	for restarted, learned := false, false; ; {
 		s.mu.Lock()
-		id, account := s.id, s.account
+		id, account, known := s.id, s.account, s.tokens[general].grant.SignedIn
 		s.mu.Unlock()
+		if !account && s.profile.Start == profile.StartNamed {
+			return nil // signed out there is no token
+		}
 		if id == "" {
 			if err := s.begin(ctx); err != nil || api == general && !account {
 				return err
@@ -125,6 +128,13 @@ func (s *Session) renew(ctx context.Context, api company.API) error {
 		case errors.Is(err, ErrInvalidSession) && !restarted:
 			restarted = true
 			if err := s.Restart(id); err != nil {
+				return err
+			}
+			continue
+		case account && errors.Is(err, ErrSignInRequired) && api != general && !known && !learned:
+			// It may be that there is no access to the account at all, which only the general token tells.
+			learned = true
+			if err := s.renew(ctx, general); err != nil {
 				return err
 			}
 			continue
