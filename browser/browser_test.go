@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/browser"
-	"github.com/papaver-agent/papaver/browser/chromedpdriver"
 	"github.com/papaver-agent/papaver/internal/secret"
 )
 
@@ -37,13 +36,13 @@ func (l *heldLog) all() []browser.Held {
 	return append([]browser.Held(nil), l.list...)
 }
 
-// start starts a Chromium whose held responses go to onHeld, and ends it with the test. The test fails when anything
+// start starts a Chromium with driver whose held responses go to onHeld, and ends it with the test. The test fails when anything
 // of it is left.
-func start(t *testing.T, onHeld func(context.Context, browser.Held)) *browser.Browser {
+func start(t *testing.T, driver browser.Driver, onHeld func(context.Context, browser.Held)) *browser.Browser {
 	t.Helper()
 	t.Setenv("TMPDIR", shortTempDir(t))
 	b, err := browser.Start(t.Context(), browser.Config{
-		Driver:    chromedpdriver.Driver{},
+		Driver:    driver,
 		NoSandbox: os.Getenv("PAPAVER_TEST_SANDBOX") == "off" || os.Geteuid() == 0,
 		Watch:     field,
 		Private:   func(host string) bool { return host == "127.0.0.1" },
@@ -137,7 +136,9 @@ func click(selector string) browser.Act {
 }
 
 // Clauses: OPS3-4.34, OPS3-4.35
-func TestARefusalIsHeldBeforeThePageSeesItAndTheActIsMadeAgainInTheWayThatFits(t *testing.T) {
+func TestARefusalIsHeldBeforeThePageSeesItAndTheActIsMadeAgainInTheWayThatFits(t *testing.T) { eachDriver(t, testARefusalIsHeldBeforeThePageSeesItAndTheActIsMadeAgainInTheWayThatFits) }
+
+func testARefusalIsHeldBeforeThePageSeesItAndTheActIsMadeAgainInTheWayThatFits(t *testing.T, driver browser.Driver) {
 	url, count := shop(t)
 	for _, tc := range []struct {
 		page, path string
@@ -149,7 +150,7 @@ func TestARefusalIsHeldBeforeThePageSeesItAndTheActIsMadeAgainInTheWayThatFits(t
 	} {
 		t.Run(string(tc.how), func(t *testing.T) {
 			var log heldLog
-			b := start(t, log.add)
+			b := start(t, driver, log.add)
 			c := newContext(t, b)
 			do(t, c, browser.Act{Kind: browser.Navigate, URL: url + tc.page})
 			if tc.page == "/form" {
@@ -196,10 +197,12 @@ func TestARefusalIsHeldBeforeThePageSeesItAndTheActIsMadeAgainInTheWayThatFits(t
 	}
 }
 
-func TestWhatIsNotPermittedIsNotMadeAgain(t *testing.T) {
+func TestWhatIsNotPermittedIsNotMadeAgain(t *testing.T) { eachDriver(t, testWhatIsNotPermittedIsNotMadeAgain) }
+
+func testWhatIsNotPermittedIsNotMadeAgain(t *testing.T, driver browser.Driver) {
 	url, count := shop(t)
 	var log heldLog
-	b := start(t, log.add)
+	b := start(t, driver, log.add)
 	c := newContext(t, b)
 	do(t, c, browser.Act{Kind: browser.Navigate, URL: url + "/form"})
 	made := do(t, c, click("#buy"))
@@ -212,10 +215,12 @@ func TestWhatIsNotPermittedIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-func TestAnActIsNotMadeAgainOnAnotherPage(t *testing.T) {
+func TestAnActIsNotMadeAgainOnAnotherPage(t *testing.T) { eachDriver(t, testAnActIsNotMadeAgainOnAnotherPage) }
+
+func testAnActIsNotMadeAgainOnAnotherPage(t *testing.T, driver browser.Driver) {
 	url, count := shop(t)
 	var log heldLog
-	b := start(t, log.add)
+	b := start(t, driver, log.add)
 	c := newContext(t, b)
 	for _, page := range []string{"/form", "/fetch"} {
 		do(t, c, browser.Act{Kind: browser.Navigate, URL: url + page})
@@ -232,10 +237,12 @@ func TestAnActIsNotMadeAgainOnAnotherPage(t *testing.T) {
 	}
 }
 
-func TestAHeldResponseIsReleasedWhenOnHeldDoesNotReturn(t *testing.T) {
+func TestAHeldResponseIsReleasedWhenOnHeldDoesNotReturn(t *testing.T) { eachDriver(t, testAHeldResponseIsReleasedWhenOnHeldDoesNotReturn) }
+
+func testAHeldResponseIsReleasedWhenOnHeldDoesNotReturn(t *testing.T, driver browser.Driver) {
 	url, _ := shop(t)
 	stuck := make(chan struct{})
-	b := start(t, func(ctx context.Context, _ browser.Held) {
+	b := start(t, driver, func(ctx context.Context, _ browser.Held) {
 		<-ctx.Done()
 		close(stuck)
 	})
@@ -253,7 +260,9 @@ func TestAHeldResponseIsReleasedWhenOnHeldDoesNotReturn(t *testing.T) {
 // TestAFormWhoseRepeatWasLostIsMadeAgain cuts the connection of the first repeats: the tab then shows an error page.
 //
 // Clauses: OPS3-7.16
-func TestAFormWhoseRepeatWasLostIsMadeAgain(t *testing.T) {
+func TestAFormWhoseRepeatWasLostIsMadeAgain(t *testing.T) { eachDriver(t, testAFormWhoseRepeatWasLostIsMadeAgain) }
+
+func testAFormWhoseRepeatWasLostIsMadeAgain(t *testing.T, driver browser.Driver) {
 	for name, lose := range map[string]http.HandlerFunc{
 		"no answer":    func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) },
 		"server error": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) },
@@ -282,7 +291,7 @@ func TestAFormWhoseRepeatWasLostIsMadeAgain(t *testing.T) {
 			t.Cleanup(server.Close)
 			set := func(l bool) { mu.Lock(); defer mu.Unlock(); losing = l }
 			var log heldLog
-			c := newContext(t, start(t, log.add))
+			c := newContext(t, start(t, driver, log.add))
 			do(t, c, browser.Act{Kind: browser.Navigate, URL: server.URL})
 			made := do(t, c, click("#buy"))
 			again := func() {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/browser"
-	"github.com/papaver-agent/papaver/browser/chromedpdriver"
 )
 
 // capturePatience is how long one response may take from the press that causes it to OnHeld.
@@ -245,4 +244,4 @@ func testCaptures(t *testing.T, driver browser.Driver) {
 }
 
 // Clauses: OPS3-4.36
-func TestTheCaptureMatrixWithChromedp(t *testing.T) { testCaptures(t, chromedpdriver.Driver{}) }
+func TestTheCaptureMatrix(t *testing.T) { eachDriver(t, testCaptures) }

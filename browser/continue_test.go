@@ -38,12 +38,14 @@ func refusing(t *testing.T, page, waiting string) (url string, asked func(by str
 }
 
 // TestOnlyTheOneContinueControlThatAPersonCouldPressIsPressed refuses a form with waiting pages of every kind.
-func TestOnlyTheOneContinueControlThatAPersonCouldPressIsPressed(t *testing.T) {
+func TestOnlyTheOneContinueControlThatAPersonCouldPressIsPressed(t *testing.T) { eachDriver(t, testOnlyTheOneContinueControlThatAPersonCouldPressIsPressed) }
+
+func testOnlyTheOneContinueControlThatAPersonCouldPressIsPressed(t *testing.T, driver browser.Driver) {
 	button := func(style string) string {
 		return `<form method=post action="/act?by=continue"><button style="` + style + `">Continue</button></form>`
 	}
 	var log heldLog
-	b := start(t, log.add)
+	b := start(t, driver, log.add)
 	for name, tc := range map[string]struct {
 		waiting string
 		how     browser.How
@@ -84,11 +86,13 @@ func TestOnlyTheOneContinueControlThatAPersonCouldPressIsPressed(t *testing.T) {
 
 // TestAContinueControlIsPressedOnlyInTheDocumentThatGotTheRefusal has scripts of the page, of a frame and of a worker
 // refused.
-func TestAContinueControlIsPressedOnlyInTheDocumentThatGotTheRefusal(t *testing.T) {
+func TestAContinueControlIsPressedOnlyInTheDocumentThatGotTheRefusal(t *testing.T) { eachDriver(t, testAContinueControlIsPressedOnlyInTheDocumentThatGotTheRefusal) }
+
+func testAContinueControlIsPressedOnlyInTheDocumentThatGotTheRefusal(t *testing.T, driver browser.Driver) {
 	ask := `<script>const ask = (by) => fetch('/act?by=' + by, {method: 'POST'});
 		const show = () => { const b = document.createElement('button'); b.textContent = 'Continue'; b.onclick = () => ask('continue'); document.body.append(b) };</script>`
 	var log heldLog
-	b := start(t, log.add)
+	b := start(t, driver, log.add)
 	for name, tc := range map[string]struct {
 		page string
 		how  browser.How
@@ -121,11 +125,13 @@ func TestAContinueControlIsPressedOnlyInTheDocumentThatGotTheRefusal(t *testing.
 }
 
 // TestLookingForAContinueControlMovesNothing presses a control far below one that is called Continue.
-func TestLookingForAContinueControlMovesNothing(t *testing.T) {
+func TestLookingForAContinueControlMovesNothing(t *testing.T) { eachDriver(t, testLookingForAContinueControlMovesNothing) }
+
+func testLookingForAContinueControlMovesNothing(t *testing.T, driver browser.Driver) {
 	url, asked := refusing(t, `<form method=post action="/act?by=continue"><button>Continue</button></form><div style="height:5000px"></div>
 		<form method=post action="/act?by=button"><button id=buy>Buy</button></form><div style="height:5000px"></div>`, "")
 	var log heldLog
-	c := newContext(t, start(t, log.add))
+	c := newContext(t, start(t, driver, log.add))
 	do(t, c, browser.Act{Kind: browser.Navigate, URL: url})
 	do(t, c, click("#buy"))
 	if asked("button") != 1 || asked("continue") != 0 {

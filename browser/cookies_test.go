@@ -13,7 +13,9 @@ import (
 	"github.com/papaver-agent/papaver/internal/secret"
 )
 
-func TestWhatAFormsAnswerSetIsKnownByNameAlone(t *testing.T) {
+func TestWhatAFormsAnswerSetIsKnownByNameAlone(t *testing.T) { eachDriver(t, testWhatAFormsAnswerSetIsKnownByNameAlone) }
+
+func testWhatAFormsAnswerSetIsKnownByNameAlone(t *testing.T, driver browser.Driver) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/join":
@@ -27,7 +29,7 @@ func TestWhatAFormsAnswerSetIsKnownByNameAlone(t *testing.T) {
 		}
 	}))
 	t.Cleanup(site.Close)
-	b := start(t, func(context.Context, browser.Held) {})
+	b := start(t, driver, func(context.Context, browser.Held) {})
 	c, other := newContext(t, b), newContext(t, b)
 	names := func(c *browser.Context) []string {
 		t.Helper()
@@ -62,7 +64,9 @@ func TestWhatAFormsAnswerSetIsKnownByNameAlone(t *testing.T) {
 	}
 }
 
-func TestAFormThatIsSubmittedAsideLeavesThePageAndItsCookie(t *testing.T) {
+func TestAFormThatIsSubmittedAsideLeavesThePageAndItsCookie(t *testing.T) { eachDriver(t, testAFormThatIsSubmittedAsideLeavesThePageAndItsCookie) }
+
+func testAFormThatIsSubmittedAsideLeavesThePageAndItsCookie(t *testing.T, driver browser.Driver) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		switch r.URL.Path {
@@ -79,7 +83,7 @@ func TestAFormThatIsSubmittedAsideLeavesThePageAndItsCookie(t *testing.T) {
 		}
 	}))
 	t.Cleanup(site.Close)
-	c := newContext(t, start(t, func(context.Context, browser.Held) {}))
+	c := newContext(t, start(t, driver, func(context.Context, browser.Held) {}))
 	must := func(act browser.Act) {
 		t.Helper()
 		if _, err := c.Do(t.Context(), act); err != nil {

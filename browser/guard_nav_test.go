@@ -46,7 +46,9 @@ var spellings = []string{
 
 // TestNoNavigationOrRedirectOfAPageReachesThisMachine lets a page navigate itself and its frames, and be redirected, to
 // each spelling of an address of this machine.
-func TestNoNavigationOrRedirectOfAPageReachesThisMachine(t *testing.T) {
+func TestNoNavigationOrRedirectOfAPageReachesThisMachine(t *testing.T) { eachDriver(t, testNoNavigationOrRedirectOfAPageReachesThisMachine) }
+
+func testNoNavigationOrRedirectOfAPageReachesThisMachine(t *testing.T, driver browser.Driver) {
 	port, asked := inside(t, "0.0.0.0:0") // whatever address of this machine is reached, it is there
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if to := r.URL.Query().Get("to"); to != "" {
@@ -74,7 +76,7 @@ func TestNoNavigationOrRedirectOfAPageReachesThisMachine(t *testing.T) {
 			}</script>`, b.String())
 	}))
 	t.Cleanup(page.Close)
-	c := newContext(t, start(t, func(context.Context, browser.Held) {}))
+	c := newContext(t, start(t, driver, func(context.Context, browser.Held) {}))
 	do(t, c, browser.Act{Kind: browser.Navigate, URL: page.URL})
 	do(t, c, browser.Act{Kind: browser.Click, Selectors: [][]string{{"#go"}}, Timeout: capturePatience})
 	if paths := asked(); len(paths) > 0 {

@@ -14,7 +14,9 @@ import (
 
 // TestAPageReachesNoAddressOfThisMachineThatNobodyNamed lets a page try loopback in several spellings, by fetch and by
 // navigation.
-func TestAPageReachesNoAddressOfThisMachineThatNobodyNamed(t *testing.T) {
+func TestAPageReachesNoAddressOfThisMachineThatNobodyNamed(t *testing.T) { eachDriver(t, testAPageReachesNoAddressOfThisMachineThatNobodyNamed) }
+
+func testAPageReachesNoAddressOfThisMachineThatNobodyNamed(t *testing.T, driver browser.Driver) {
 	var reached atomic.Int32
 	inside := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		reached.Add(1)
@@ -39,7 +41,7 @@ func TestAPageReachesNoAddressOfThisMachineThatNobodyNamed(t *testing.T) {
 	}))
 	t.Cleanup(page.Close)
 
-	b := start(t, func(context.Context, browser.Held) {})
+	b := start(t, driver, func(context.Context, browser.Held) {})
 	c := newContext(t, b)
 	do(t, c, browser.Act{Kind: browser.Navigate, URL: page.URL})
 	do(t, c, browser.Act{Kind: browser.Wait, Selectors: [][]string{{"text/kept-off kept-off kept-off kept-off kept-off end"}}})

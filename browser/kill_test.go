@@ -40,7 +40,9 @@ func chromium(t *testing.T) int {
 
 // TestAKilledChromiumEndsEveryWait kills Chromium while contexts of it wait, one for each wait but the last, whose page
 // answers nothing to several. What tells that a wait ended at once is that its error is not that of its deadline.
-func TestAKilledChromiumEndsEveryWait(t *testing.T) {
+func TestAKilledChromiumEndsEveryWait(t *testing.T) { eachDriver(t, testAKilledChromiumEndsEveryWait) }
+
+func testAKilledChromiumEndsEveryWait(t *testing.T, driver browser.Driver) {
 	asked, stop := make(chan struct{}, 8), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -60,7 +62,7 @@ func TestAKilledChromiumEndsEveryWait(t *testing.T) {
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(stop) })
 	var log heldLog
-	b := start(t, log.add)
+	b := start(t, driver, log.add)
 	stuck, requests := newContext(t, b), newContext(t, b)
 	for _, c := range []*browser.Context{stuck, requests} {
 		do(t, c, browser.Act{Kind: browser.Navigate, URL: server.URL})

@@ -12,7 +12,9 @@ import (
 // A real Chromium's late answer belongs to the act whose request it answers: the second act was made meanwhile.
 //
 // Clauses: OPS3-4.36
-func TestChromiumsLateAnswerBelongsToTheActThatAsked(t *testing.T) {
+func TestChromiumsLateAnswerBelongsToTheActThatAsked(t *testing.T) { eachDriver(t, testChromiumsLateAnswerBelongsToTheActThatAsked) }
+
+func testChromiumsLateAnswerBelongsToTheActThatAsked(t *testing.T, driver browser.Driver) {
 	answer := make(chan struct{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -30,7 +32,7 @@ func TestChromiumsLateAnswerBelongsToTheActThatAsked(t *testing.T) {
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	var log heldLog
-	b := start(t, log.add)
+	b := start(t, driver, log.add)
 	c := newContext(t, b)
 	do(t, c, browser.Act{Kind: browser.Navigate, URL: server.URL + "/"})
 	first := do(t, c, click("#slow")) // it waits for its request only so long

@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os/exec"
 	"sync"
-	"syscall"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
@@ -47,10 +45,7 @@ func (d Driver) Start(ctx context.Context, p browser.Process, paused func(browse
 		chromedp.Flag("no-sandbox", false),
 		chromedp.NoInheritEnv,
 		chromedp.Env(p.Env...),
-		// A group of its own keeps a Ctrl-C on our terminal away from it; the death signal ends it with us.
-		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) {
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-		}),
+		chromedp.ModifyCmdFunc(browser.Own),
 	}
 	for _, f := range p.Flags {
 		options = append(options, chromedp.Flag(f.Name, flagValue(f)))
@@ -263,5 +258,15 @@ func (e *engine) Close(ctx context.Context) error {
 	e.closing = true
 	e.mu.Unlock()
 	e.watching.Wait()
-	return errors.Join(err, e.reap(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		chromedp.FromContext(e.root).Allocator.Wait() // its process was killed, at the latest, when root ended
+	}()
+	select {
+	case <-ended:
+		return errors.Join(err, browser.ReapGroup(ctx, e.browser.Process().Pid))
+	case <-ctx.Done():
+		return errors.Join(err, errors.New("chromium's process does not end"))
+	}
 }

@@ -29,7 +29,7 @@ const (
 
 // NewTab implements [browser.Engine].
 func (e *engine) NewTab(ctx context.Context, id browser.ContextID) (browser.Tab, error) {
-	t := &tab{sent: e.sent, requests: make(map[network.RequestID]bool), changed: make(chan struct{})}
+	t := &tab{sent: e.sent, activity: browser.NewActivity()}
 	tabCtx, closeTab := chromedp.NewContext(e.root, chromedp.WithExistingBrowserContext(cdp.BrowserContextID(id)), chromedp.WithListener(t.event))
 	opened := make(chan error, 1)
 	go func() { opened <- chromedp.Do(tabCtx) }() // its life is the browser's, so ctx cannot be given to it
@@ -64,92 +64,59 @@ func (e *engine) NewTab(ctx context.Context, id browser.ContextID) (browser.Tab,
 
 // tab implements [browser.Tab].
 type tab struct {
-	target *chromedp.Target // written before the tab is anybody's
-	sent   func(browser.TargetID, browser.RequestID, bool)
+	target   *chromedp.Target // written before the tab is anybody's
+	sent     func(browser.TargetID, browser.RequestID, bool)
+	activity *browser.Activity
 
-	mu       sync.Mutex
-	dialogs  func(accept bool) // answers a dialog; nil until the tab is there
-	main     cdp.FrameID
-	requests map[network.RequestID]bool // sent and not answered yet
-	coming   bool                       // the page has asked for a navigation that has not begun
-	loading  bool                       // the main frame loads
-	document cdp.LoaderID
-	changed  chan struct{}
+	mu      sync.Mutex
+	dialogs func(accept bool) // answers a dialog; nil until the tab is there
+	main    cdp.FrameID       // empty until then
 }
 
 // event keeps count of what is under way. chromedp calls it on the goroutine that reads the tab's messages, in their
 // order; it must not block or call the browser.
 func (t *tab) event(ev any) {
-	if ev, ok := ev.(*network.EventRequestWillBeSent); ok && t.sent != nil {
-		t.tell(ev.RequestID)
-	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
+	main, dialogs := t.main, t.dialogs
+	t.mu.Unlock()
 	switch ev := ev.(type) {
 	case *network.EventRequestWillBeSent:
-		// One without a loader is of a worker, and its answer is not reported here.
-		if ev.LoaderID != "" && ev.Type != network.ResourceTypeEventSource && ev.Type != network.ResourceTypePing {
-			t.requests[ev.RequestID] = true
+		id := browser.RequestID(ev.RequestID)
+		if main != "" && t.sent != nil {
+			t.sent(browser.TargetID(main), id, t.activity.Busy())
 		}
-		if ev.Type == network.ResourceTypeDocument && ev.FrameID == t.main {
-			t.coming = false
-		}
+		t.activity.Sent(id, string(ev.LoaderID), string(ev.Type), ev.FrameID == main)
 	case *network.EventResponseReceived:
-		delete(t.requests, ev.RequestID)
+		t.activity.Answered(browser.RequestID(ev.RequestID))
 	case *network.EventLoadingFinished:
-		delete(t.requests, ev.RequestID)
+		t.activity.Answered(browser.RequestID(ev.RequestID))
 	case *network.EventLoadingFailed:
-		delete(t.requests, ev.RequestID)
+		t.activity.Answered(browser.RequestID(ev.RequestID))
 	case *page.EventFrameRequestedNavigation:
-		t.coming = t.coming || ev.FrameID == t.main
+		if ev.FrameID == main {
+			t.activity.Coming()
+		}
 	case *page.EventFrameStartedLoading:
-		t.loading = t.loading || ev.FrameID == t.main
+		if ev.FrameID == main {
+			t.activity.Loading()
+		}
 	case *page.EventFrameStoppedLoading:
-		if ev.FrameID == t.main {
-			t.loading, t.coming = false, false
+		if ev.FrameID == main {
+			t.activity.Loaded()
 		}
 	case *page.EventFrameNavigated:
-		if ev.Frame.ID == t.main {
-			t.document = ev.Frame.LoaderID
-			t.coming = false
+		if ev.Frame.ID == main {
+			t.activity.Committed(string(ev.Frame.LoaderID))
 		}
 	case *page.EventJavascriptDialogOpening:
-		if t.dialogs != nil {
-			t.dialogs(ev.Type == page.DialogTypeBeforeunload)
+		if dialogs != nil {
+			dialogs(ev.Type == page.DialogTypeBeforeunload)
 		}
-		return
-	default:
-		return
-	}
-	close(t.changed)
-	t.changed = make(chan struct{})
-}
-
-// tell passes a request on that is being sent, without holding the lock: whoever is told may count our requests.
-func (t *tab) tell(id network.RequestID) {
-	t.mu.Lock()
-	main, busy := t.main, len(t.requests) > 0 || t.coming || t.loading
-	t.mu.Unlock()
-	if main != "" {
-		t.sent(browser.TargetID(main), browser.RequestID(id), busy)
 	}
 }
 
-func (t *tab) Activity() (int, <-chan struct{}) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := len(t.requests)
-	if t.coming || t.loading {
-		n++
-	}
-	return n, t.changed
-}
-
-func (t *tab) Document() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.document)
-}
+func (t *tab) Activity() (int, <-chan struct{}) { return t.activity.Count() }
+func (t *tab) Document() string                 { return t.activity.Document() }
 
 func (t *tab) ID() browser.TargetID { return browser.TargetID(t.target.TargetID) }
 

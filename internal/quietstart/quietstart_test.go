@@ -5,18 +5,39 @@ import (
 	"testing"
 )
 
+// looked are the variables that libraries look at, with what puts each back.
+var looked = map[string]func(){variable: Done, rodVariable: RodDone}
+
 func TestDonePutsTheEnvironmentBack(t *testing.T) {
-	t.Setenv(variable, mark)
-	Done()
-	if v, set := os.LookupEnv(variable); set {
-		t.Errorf("%s is still %q", variable, v)
+	for name, done := range looked {
+		t.Setenv(name, mark)
+		done()
+		if v, set := os.LookupEnv(name); set {
+			t.Errorf("%s is still %q", name, v)
+		}
 	}
 }
 
 func TestDoneLeavesTheUsersOwnValue(t *testing.T) {
-	t.Setenv(variable, "true")
-	Done()
-	if v := os.Getenv(variable); v != "true" {
-		t.Errorf("%s is %q, want the User's true", variable, v)
+	for name, done := range looked {
+		t.Setenv(name, "true")
+		done()
+		if v := os.Getenv(name); v != "true" {
+			t.Errorf("%s is %q, want the User's true", name, v)
+		}
+	}
+}
+
+func TestOneLibraryThatIsReadyLeavesTheOthersQuiet(t *testing.T) {
+	for name, done := range looked {
+		for other := range looked {
+			t.Setenv(other, mark)
+		}
+		done()
+		for other := range looked {
+			if v := os.Getenv(other); other != name && v != mark {
+				t.Errorf("after %s, %s is %q", name, other, v)
+			}
+		}
 	}
 }

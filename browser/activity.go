@@ -1,0 +1,83 @@
+package browser
+
+import "sync"
+
+// Activity counts what is under way in a tab, for a driver that tells it of the tab's events in their order. What counts is
+// the same with every driver. Safe for concurrent use.
+type Activity struct {
+	mu       sync.Mutex
+	requests map[RequestID]bool // sent and not answered yet
+	coming   bool               // the page has asked for a navigation that has not begun
+	loading  bool               // the main frame loads
+	document string
+	changed  chan struct{}
+}
+
+// NewActivity is that of a tab in which nothing happens yet.
+func NewActivity() *Activity {
+	return &Activity{requests: make(map[RequestID]bool), changed: make(chan struct{})}
+}
+
+// Busy reports whether requests or navigations are under way.
+func (a *Activity) Busy() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.requests) > 0 || a.coming || a.loading
+}
+
+// Count is [Tab.Activity].
+func (a *Activity) Count() (n int, changed <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n = len(a.requests)
+	if a.coming || a.loading {
+		n++
+	}
+	return n, a.changed
+}
+
+// Document is [Tab.Document].
+func (a *Activity) Document() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.document
+}
+
+func (a *Activity) change(f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f()
+	close(a.changed)
+	a.changed = make(chan struct{})
+}
+
+// Sent is Network.requestWillBeSent: a request with its loader and its Network.ResourceType, by the main frame or not.
+func (a *Activity) Sent(id RequestID, loader, resource string, main bool) {
+	a.change(func() {
+		// One without a loader is of a worker, and its answer is not reported here. An event source's has no end, and
+		// nobody waits for a ping.
+		if loader != "" && resource != "EventSource" && resource != "Ping" {
+			a.requests[id] = true
+		}
+		if resource == "Document" && main {
+			a.coming = false
+		}
+	})
+}
+
+// Answered is Network.responseReceived, Network.loadingFinished and Network.loadingFailed.
+func (a *Activity) Answered(id RequestID) { a.change(func() { delete(a.requests, id) }) }
+
+// Coming is Page.frameRequestedNavigation of the main frame.
+func (a *Activity) Coming() { a.change(func() { a.coming = true }) }
+
+// Loading is Page.frameStartedLoading of the main frame, and Loaded its Page.frameStoppedLoading.
+func (a *Activity) Loading() { a.change(func() { a.loading = true }) }
+
+// Loaded is Page.frameStoppedLoading of the main frame.
+func (a *Activity) Loaded() { a.change(func() { a.loading, a.coming = false, false }) }
+
+// Committed is Page.frameNavigated of the main frame, to the document of that loader.
+func (a *Activity) Committed(loader string) {
+	a.change(func() { a.document, a.coming = loader, false })
+}
