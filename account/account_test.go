@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/account"
+	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/secret"
 	"github.com/papaver-agent/papaver/session"
 )
@@ -89,6 +90,42 @@ func TestARotatedTokenIsUsedFromThenOn(t *testing.T) {
 	}
 	if got, want := i.used(), []string{"first", "rotated-1", "rotated-2"}; !slices.Equal(got, want) {
 		t.Errorf("%q were sent, want %q", got, want)
+	}
+}
+
+// A token for one API spends the Account Token like any other, and what it reaches says nothing of the account.
+//
+// Clauses: S01-4.8.07
+func TestATokenForOneAPIIsAnExchangeLikeAnyOther(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t, "first")
+	s := open(t, account.Config{})
+	keep(t, s, signedIn(home, "poppy:read", "addresses"), "first", remote{i.URL})
+	var told []error
+	of := s.RefresherFor(home, remote{i.URL}, nil, func() *session.ProofKey { return nil }, func(err error) { told = append(told, err) })
+	i.set(func(i *issuer) {
+		i.answer = func(w http.ResponseWriter, form url.Values) bool {
+			_, _ = fmt.Fprint(w, `{"Token": "rotated-1", "Scope": "poppy:read"}`)
+			return true
+		}
+	})
+	api := company.API{Type: "mcp", URL: "https://mcp.example.com/mcp"}
+	g, err := of(t.Context(), "ses_1", api)
+	if err != nil || g.AccessToken.Reveal() != "access for "+api.URL || !g.AccountToken.Empty() {
+		t.Errorf("%+v, %v", g, err)
+	}
+	if a, err := s.Find(home); err != nil || !a.Covers([]string{"addresses"}) {
+		t.Errorf("the API's scopes became the account's: %v, %v", a.Scope, err)
+	}
+	i.set(func(i *issuer) { i.answer = nil })
+	if _, err := of(t.Context(), "ses_1", api); !errors.Is(err, session.ErrInvalidGrant) || len(told) != 1 {
+		t.Errorf("a token that is accepted no more: %v, told %d times", err, len(told))
+	}
+	if got, want := i.used(), []string{"first", "rotated-1"}; !slices.Equal(got, want) {
+		t.Errorf("%q were sent, want %q", got, want)
+	}
+	if _, err := of(t.Context(), "ses_1", api); !errors.Is(err, session.ErrSignInRequired) {
+		t.Errorf("without a sign-in: %v", err)
 	}
 }
 

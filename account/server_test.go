@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/secret"
 	"github.com/papaver-agent/papaver/session"
 )
@@ -168,6 +169,12 @@ func (r remote) Refresh(ctx context.Context, token secret.Text, sessionID string
 		g.AccountToken = secret.New(said.Token)
 	}
 	return g, nil
+}
+
+func (r remote) ForAPI(ctx context.Context, api company.API, token secret.Text, sessionID string, scope []string, key *session.ProofKey) (session.Grant, error) {
+	g, err := r.Refresh(ctx, token, sessionID, scope, key)
+	g.AccessToken = secret.New("access for " + api.URL)
+	return g, err
 }
 
 func (r remote) Revoke(ctx context.Context, token secret.Text) error {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/internal/secret"
 	"github.com/papaver-agent/papaver/session"
 )
 
@@ -14,13 +16,31 @@ import (
 func (s *Store) Refresher(k Key, server Server, scope []string, key func() *session.ProofKey, ended func(error)) func(ctx context.Context, sessionID string) (session.Grant, error) {
 	return func(ctx context.Context, sessionID string) (session.Grant, error) {
 		grant, err := s.Refresh(ctx, k, server, Request{SessionID: sessionID, Scope: scope, Key: key()})
-		_, gone := errors.AsType[*EndedError](err)
-		if ended != nil && (gone || errors.Is(err, ErrNone)) {
-			ended(err)
-		}
-		if errors.Is(err, ErrNone) {
-			return session.Grant{}, fmt.Errorf("%w: %w", session.ErrSignInRequired, err)
-		}
-		return grant, err
+		return grant, forSession(err, ended)
 	}
+}
+
+// RefresherFor is Refresher for the APIs that need a token of their own (draft 0.1, section 4.3). The scopes of such a
+// token are the API's, and change nothing about what is known of the account. Where the Company gives none for the
+// account's sign-in, the error is session.ErrNotOffered or the Company's.
+func (s *Store) RefresherFor(k Key, server APIServer, scope []string, key func() *session.ProofKey, ended func(error)) func(ctx context.Context, sessionID string, api company.API) (session.Grant, error) {
+	return func(ctx context.Context, sessionID string, api company.API) (session.Grant, error) {
+		req := Request{SessionID: sessionID, Scope: scope, Key: key()}
+		grant, err := s.exchange(ctx, k, req, false, func(token secret.Text) (session.Grant, error) {
+			return server.ForAPI(ctx, api, token, req.SessionID, req.Scope, req.Key)
+		})
+		return grant, forSession(err, ended)
+	}
+}
+
+// forSession is a refresh's error as a Session understands it. ended is told of access that is there no more.
+func forSession(err error, ended func(error)) error {
+	_, gone := errors.AsType[*EndedError](err)
+	if ended != nil && (gone || errors.Is(err, ErrNone)) {
+		ended(err)
+	}
+	if errors.Is(err, ErrNone) {
+		return fmt.Errorf("%w: %w", session.ErrSignInRequired, err)
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/secret"
 	"github.com/papaver-agent/papaver/session"
 )
@@ -16,6 +17,13 @@ type Server interface {
 	Refresh(ctx context.Context, accountToken secret.Text, sessionID string, scope []string, key *session.ProofKey) (session.Grant, error)
 	// Revoke ends the Account Token (RFC 7009).
 	Revoke(ctx context.Context, accountToken secret.Text) error
+}
+
+// APIServer is a Server that also exchanges the Account Token for a token for one API alone. *[session.Server] is one.
+type APIServer interface {
+	Server
+	// ForAPI exchanges the Account Token for a token of the Session for one API.
+	ForAPI(ctx context.Context, api company.API, accountToken secret.Text, sessionID string, scope []string, key *session.ProofKey) (session.Grant, error)
 }
 
 // Request is what a Session asks of an account.
@@ -32,6 +40,14 @@ type Request struct {
 // is then removed; *[LostError]; *[KeyringError]; else the server's own, such as account_mismatch, after which the
 // token stands as before.
 func (s *Store) Refresh(ctx context.Context, k Key, server Server, req Request) (session.Grant, error) {
+	return s.exchange(ctx, k, req, req.Scope == nil, func(token secret.Text) (session.Grant, error) {
+		return server.Refresh(ctx, token, req.SessionID, req.Scope, req.Key)
+	})
+}
+
+// exchange is Refresh by any request that uses the Account Token. whole says that what is granted is what the account
+// reaches now: the User may have taken some back.
+func (s *Store) exchange(ctx context.Context, k Key, req Request, whole bool, ask func(secret.Text) (session.Grant, error)) (session.Grant, error) {
 	unlock, err := s.lock(ctx, k)
 	if err != nil {
 		return session.Grant{}, err
@@ -53,7 +69,7 @@ func (s *Store) Refresh(ctx context.Context, k Key, server Server, req Request) 
 	if err := s.mark(r); err != nil {
 		return session.Grant{}, err
 	}
-	grant, refused := server.Refresh(ctx, t.current, req.SessionID, req.Scope, req.Key)
+	grant, refused := ask(t.current)
 	if !grant.AccountToken.Empty() { // also beside an error: the answer was unusable but for this
 		t.current = grant.AccountToken
 		if !grant.AccountExpires.IsZero() {
@@ -63,8 +79,8 @@ func (s *Store) Refresh(ctx context.Context, k Key, server Server, req Request) 
 		return session.Grant{}, s.refused(ctx, r, before, refused)
 	}
 	r.end()
-	if refused == nil && grant.Scope != nil && req.Scope == nil {
-		r.Scope = grant.Scope // what the account reaches now: the User may have taken some back
+	if refused == nil && grant.Scope != nil && whole {
+		r.Scope = grant.Scope
 	}
 	if err := s.save(context.WithoutCancel(ctx), r, t); err != nil {
 		return session.Grant{}, &LostError{Account: before, Err: err}

@@ -33,8 +33,7 @@ func (a *Agent) newSession(ctx context.Context, c *company.Company, ended func(e
 	var s *session.Session
 	if a.cfg.SignedIn {
 		// The Session's key is made with it, and is asked for when it is used.
-		cfg.Refresh, err = a.refresher(c, server, func() *session.ProofKey { return s.Key() }, ended)
-		if err != nil {
+		if err := a.signedIn(&cfg, func() *session.ProofKey { return s.Key() }, ended); err != nil {
 			return nil, err
 		}
 	}
@@ -42,18 +41,20 @@ func (a *Agent) newSession(ctx context.Context, c *company.Company, ended func(e
 	return s, err
 }
 
-// refresher is what a signed-in Session has its tokens from. Without a sign-in to begin with it is an error.
-func (a *Agent) refresher(c *company.Company, server account.Server, key func() *session.ProofKey, ended func(error)) (func(context.Context, string) (session.Grant, error), error) {
+// signedIn says what a signed-in Session has its tokens from. Without a sign-in to begin with it is an error.
+func (a *Agent) signedIn(cfg *session.Config, key func() *session.ProofKey, ended func(error)) error {
 	accounts, err := account.Open(account.Config{Dir: a.home.Accounts(), Keyring: a.cfg.Keyring, Now: a.cfg.Now, Rand: a.cfg.Rand})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	which := account.Key{Issuer: c.Issuer, Label: a.cfg.Account}
+	which := account.Key{Issuer: cfg.Company.Issuer, Label: a.cfg.Account}
 	switch _, err := accounts.Find(which); {
 	case errors.Is(err, account.ErrNone):
-		return nil, notSignedInTrouble(c, a.cfg.Account)
+		return notSignedInTrouble(cfg.Company, a.cfg.Account)
 	case err != nil:
-		return nil, err
+		return err
 	}
-	return accounts.Refresher(which, server, nil, key, ended), nil
+	cfg.Refresh = accounts.Refresher(which, cfg.Server, nil, key, ended)
+	cfg.RefreshFor = accounts.RefresherFor(which, cfg.Server, nil, key, ended)
+	return nil
 }
