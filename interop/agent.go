@@ -131,9 +131,7 @@ func (a *ourAgent) newSession(server *session.Server, key account.Key) (*session
 	}
 	var s *session.Session
 	refresh := a.accounts.Refresher(key, server, nil, func() *session.ProofKey { return s.Key() }, nil)
-	refreshFor := func(ctx context.Context, id string, api company.API) (session.Grant, error) {
-		return session.Grant{}, session.ErrSignInRequired
-	}
+	refreshFor := a.accounts.RefresherFor(key, server, nil, func() *session.ProofKey { return s.Key() }, nil)
 	s, err = session.New(session.Config{
 		Identity: a.identity, Company: a.company, UserID: user, Server: server, Refresh: refresh, RefreshFor: refreshFor, Now: a.now,
 	})

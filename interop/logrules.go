@@ -29,7 +29,7 @@ var logRules = []rule{
 
 // incomplete makes sure that the other rules have something to judge.
 func (l *wireLog) incomplete() []string {
-	least := map[string]int{tokenPath: 20, devicePath: 2, revokePath: 3, signInPath: 3, joinPath: 12, "/api/orders": 15, "/account": 12, mcpPath: 2}
+	least := map[string]int{tokenPath: 20, devicePath: 2, revokePath: 3, signInPath: 3, joinPath: 12, "/api/orders": 15, "/account": 12, mcpPath: 5}
 	for i := range l.exchanges {
 		least[l.exchanges[i].path()]--
 	}
@@ -295,7 +295,7 @@ func (l *wireLog) refusals() []string {
 		tokenPath + " account_mismatch":      1,
 		"/api/orders sign_in_required":       math.MaxInt,
 		"/api/orders rate_limited":           1,
-		mcpPath + " sign_in_required":        1,
+		mcpPath + " sign_in_required":        math.MaxInt,
 	}
 	return l.each(func(e *exchange) string {
 		code := e.answer().Error

@@ -11,6 +11,7 @@ import (
 
 	"github.com/papaver-agent/papaver/account"
 	"github.com/papaver-agent/papaver/session"
+	"github.com/papaver-agent/papaver/signin"
 )
 
 // The peer's MCP server.
@@ -19,26 +20,39 @@ const (
 	mcpURL  = "https://company.example" + mcpPath
 )
 
-// mcp asks the MCP server, signed out: its tools are listed, and one of them asks to sign in. The Session is one of its
-// own: at the peer's Company of draft 0.2 a token for the MCP server makes the website forget who signed in.
-func (j *journeys) mcp(ctx context.Context) error {
-	s, err := j.newSession(j.server, account.Key{Issuer: j.company.Issuer, Label: "mcp"})
+// mcp asks the MCP server, signed out and signed in. The Session is one of its own: at the peer's Company of draft 0.2 a
+// token for the MCP server makes the website forget who signed in.
+func (j *journeys) mcp(ctx context.Context) {
+	key := account.Key{Issuer: j.company.Issuer, Label: "mcp"}
+	s, err := j.newSession(j.server, key)
 	if err != nil {
-		return err
-	}
-	// The first call is not the MCP server's: only then does the Session know that it is signed out.
-	if err := wanted(j.callAPI(ctx, s), session.ErrSignInRequired); err != nil {
-		return err
+		j.t.fail("mcp", err.Error())
+		return
 	}
 	answer, err := j.callMCP(ctx, s, "tools/list", map[string]any{})
-	if err != nil {
-		return err
+	if err == nil && !strings.Contains(answer, `"list_orders"`) {
+		err = fmt.Errorf("it lists no tools: %s", tail(answer))
 	}
-	if !strings.Contains(answer, `"list_orders"`) {
-		return fmt.Errorf("it lists no tools: %s", tail(answer))
+	j.t.check("mcp: the server lists its tools, as the Session's first use", err)
+	j.t.check("mcp: a tool asks to sign in", wanted(j.listOrders(ctx, s), session.ErrSignInRequired))
+	_, err = j.signIn(ctx, s, key, signin.Direct, &user{control: j.control, account: dana})
+	j.t.check("mcp: the User signs in", err)
+	j.t.check("mcp: the tool answers", j.listOrders(ctx, s))
+	j.t.check("mcp: the clocks move", j.advance(ctx, almostAnHour))
+	j.t.check("mcp: the tool answers after its token was renewed", j.listOrders(ctx, s))
+	j.t.check("mcp: the API answers", j.callAPI(ctx, s))
+	_, err = j.accounts.SignOut(ctx, key, j.server)
+	j.t.check("mcp: the User signs out", err)
+	j.t.check("mcp: the tool asks to sign in again", wanted(j.listOrders(ctx, s), session.ErrSignInRequired))
+}
+
+// listOrders uses the one tool that needs the account.
+func (j *journeys) listOrders(ctx context.Context, s *session.Session) error {
+	answer, err := j.callMCP(ctx, s, "tools/call", map[string]any{"name": "list_orders", "arguments": map[string]any{}})
+	if err == nil && !strings.Contains(answer, "ord_1001") {
+		err = fmt.Errorf("it has no order: %s", tail(answer))
 	}
-	_, err = j.callMCP(ctx, s, "tools/call", map[string]any{"name": "list_orders", "arguments": map[string]any{}})
-	return wanted(err, session.ErrSignInRequired)
+	return err
 }
 
 // callMCP asks the MCP server for something, and returns the answer's text.
