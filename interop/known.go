@@ -4,7 +4,6 @@ package main
 // each; a skip that is not here is a failure.
 var skips = map[string]string{
 	"protocol.extension-required-company":           "needs a proposal of Operations v1, and our site's operations are version 3",
-	"protocol.feedback-report":                      "our site takes no feedback",
 	"security.authorization-header-without-cookies": "asks the conversation endpoint, and our site holds no conversations",
 	"lifecycle.parallel-sessions":                   "asks the conversation endpoint, and our site holds no conversations",
 	"lifecycle.browser-joins-session":               "needs a proposal of Operations v1, and our site's operations are version 3",
