@@ -136,7 +136,9 @@ func click(selector string) browser.Act {
 }
 
 // Clauses: OPS3-4.34, OPS3-4.35
-func TestARefusalIsHeldBeforeThePageSeesItAndTheActIsMadeAgainInTheWayThatFits(t *testing.T) { eachDriver(t, testARefusalIsHeldBeforeThePageSeesItAndTheActIsMadeAgainInTheWayThatFits) }
+func TestARefusalIsHeldBeforeThePageSeesItAndTheActIsMadeAgainInTheWayThatFits(t *testing.T) {
+	eachDriver(t, testARefusalIsHeldBeforeThePageSeesItAndTheActIsMadeAgainInTheWayThatFits)
+}
 
 func testARefusalIsHeldBeforeThePageSeesItAndTheActIsMadeAgainInTheWayThatFits(t *testing.T, driver browser.Driver) {
 	url, count := shop(t)
@@ -197,7 +199,9 @@ func testARefusalIsHeldBeforeThePageSeesItAndTheActIsMadeAgainInTheWayThatFits(t
 	}
 }
 
-func TestWhatIsNotPermittedIsNotMadeAgain(t *testing.T) { eachDriver(t, testWhatIsNotPermittedIsNotMadeAgain) }
+func TestWhatIsNotPermittedIsNotMadeAgain(t *testing.T) {
+	eachDriver(t, testWhatIsNotPermittedIsNotMadeAgain)
+}
 
 func testWhatIsNotPermittedIsNotMadeAgain(t *testing.T, driver browser.Driver) {
 	url, count := shop(t)
@@ -215,7 +219,9 @@ func testWhatIsNotPermittedIsNotMadeAgain(t *testing.T, driver browser.Driver) {
 	}
 }
 
-func TestAnActIsNotMadeAgainOnAnotherPage(t *testing.T) { eachDriver(t, testAnActIsNotMadeAgainOnAnotherPage) }
+func TestAnActIsNotMadeAgainOnAnotherPage(t *testing.T) {
+	eachDriver(t, testAnActIsNotMadeAgainOnAnotherPage)
+}
 
 func testAnActIsNotMadeAgainOnAnotherPage(t *testing.T, driver browser.Driver) {
 	url, count := shop(t)
@@ -237,7 +243,9 @@ func testAnActIsNotMadeAgainOnAnotherPage(t *testing.T, driver browser.Driver) {
 	}
 }
 
-func TestAHeldResponseIsReleasedWhenOnHeldDoesNotReturn(t *testing.T) { eachDriver(t, testAHeldResponseIsReleasedWhenOnHeldDoesNotReturn) }
+func TestAHeldResponseIsReleasedWhenOnHeldDoesNotReturn(t *testing.T) {
+	eachDriver(t, testAHeldResponseIsReleasedWhenOnHeldDoesNotReturn)
+}
 
 func testAHeldResponseIsReleasedWhenOnHeldDoesNotReturn(t *testing.T, driver browser.Driver) {
 	url, _ := shop(t)
@@ -260,7 +268,9 @@ func testAHeldResponseIsReleasedWhenOnHeldDoesNotReturn(t *testing.T, driver bro
 // TestAFormWhoseRepeatWasLostIsMadeAgain cuts the connection of the first repeats: the tab then shows an error page.
 //
 // Clauses: OPS3-7.16
-func TestAFormWhoseRepeatWasLostIsMadeAgain(t *testing.T) { eachDriver(t, testAFormWhoseRepeatWasLostIsMadeAgain) }
+func TestAFormWhoseRepeatWasLostIsMadeAgain(t *testing.T) {
+	eachDriver(t, testAFormWhoseRepeatWasLostIsMadeAgain)
+}
 
 func testAFormWhoseRepeatWasLostIsMadeAgain(t *testing.T, driver browser.Driver) {
 	for name, lose := range map[string]http.HandlerFunc{

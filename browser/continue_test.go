@@ -38,7 +38,9 @@ func refusing(t *testing.T, page, waiting string) (url string, asked func(by str
 }
 
 // TestOnlyTheOneContinueControlThatAPersonCouldPressIsPressed refuses a form with waiting pages of every kind.
-func TestOnlyTheOneContinueControlThatAPersonCouldPressIsPressed(t *testing.T) { eachDriver(t, testOnlyTheOneContinueControlThatAPersonCouldPressIsPressed) }
+func TestOnlyTheOneContinueControlThatAPersonCouldPressIsPressed(t *testing.T) {
+	eachDriver(t, testOnlyTheOneContinueControlThatAPersonCouldPressIsPressed)
+}
 
 func testOnlyTheOneContinueControlThatAPersonCouldPressIsPressed(t *testing.T, driver browser.Driver) {
 	button := func(style string) string {
@@ -86,7 +88,9 @@ func testOnlyTheOneContinueControlThatAPersonCouldPressIsPressed(t *testing.T, d
 
 // TestAContinueControlIsPressedOnlyInTheDocumentThatGotTheRefusal has scripts of the page, of a frame and of a worker
 // refused.
-func TestAContinueControlIsPressedOnlyInTheDocumentThatGotTheRefusal(t *testing.T) { eachDriver(t, testAContinueControlIsPressedOnlyInTheDocumentThatGotTheRefusal) }
+func TestAContinueControlIsPressedOnlyInTheDocumentThatGotTheRefusal(t *testing.T) {
+	eachDriver(t, testAContinueControlIsPressedOnlyInTheDocumentThatGotTheRefusal)
+}
 
 func testAContinueControlIsPressedOnlyInTheDocumentThatGotTheRefusal(t *testing.T, driver browser.Driver) {
 	ask := `<script>const ask = (by) => fetch('/act?by=' + by, {method: 'POST'});
@@ -125,7 +129,9 @@ func testAContinueControlIsPressedOnlyInTheDocumentThatGotTheRefusal(t *testing.
 }
 
 // TestLookingForAContinueControlMovesNothing presses a control far below one that is called Continue.
-func TestLookingForAContinueControlMovesNothing(t *testing.T) { eachDriver(t, testLookingForAContinueControlMovesNothing) }
+func TestLookingForAContinueControlMovesNothing(t *testing.T) {
+	eachDriver(t, testLookingForAContinueControlMovesNothing)
+}
 
 func testLookingForAContinueControlMovesNothing(t *testing.T, driver browser.Driver) {
 	url, asked := refusing(t, `<form method=post action="/act?by=continue"><button>Continue</button></form><div style="height:5000px"></div>

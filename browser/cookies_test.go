@@ -13,7 +13,9 @@ import (
 	"github.com/papaver-agent/papaver/internal/secret"
 )
 
-func TestWhatAFormsAnswerSetIsKnownByNameAlone(t *testing.T) { eachDriver(t, testWhatAFormsAnswerSetIsKnownByNameAlone) }
+func TestWhatAFormsAnswerSetIsKnownByNameAlone(t *testing.T) {
+	eachDriver(t, testWhatAFormsAnswerSetIsKnownByNameAlone)
+}
 
 func testWhatAFormsAnswerSetIsKnownByNameAlone(t *testing.T, driver browser.Driver) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -64,7 +66,9 @@ func testWhatAFormsAnswerSetIsKnownByNameAlone(t *testing.T, driver browser.Driv
 	}
 }
 
-func TestAFormThatIsSubmittedAsideLeavesThePageAndItsCookie(t *testing.T) { eachDriver(t, testAFormThatIsSubmittedAsideLeavesThePageAndItsCookie) }
+func TestAFormThatIsSubmittedAsideLeavesThePageAndItsCookie(t *testing.T) {
+	eachDriver(t, testAFormThatIsSubmittedAsideLeavesThePageAndItsCookie)
+}
 
 func testAFormThatIsSubmittedAsideLeavesThePageAndItsCookie(t *testing.T, driver browser.Driver) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -46,7 +46,9 @@ var spellings = []string{
 
 // TestNoNavigationOrRedirectOfAPageReachesThisMachine lets a page navigate itself and its frames, and be redirected, to
 // each spelling of an address of this machine.
-func TestNoNavigationOrRedirectOfAPageReachesThisMachine(t *testing.T) { eachDriver(t, testNoNavigationOrRedirectOfAPageReachesThisMachine) }
+func TestNoNavigationOrRedirectOfAPageReachesThisMachine(t *testing.T) {
+	eachDriver(t, testNoNavigationOrRedirectOfAPageReachesThisMachine)
+}
 
 func testNoNavigationOrRedirectOfAPageReachesThisMachine(t *testing.T, driver browser.Driver) {
 	port, asked := inside(t, "0.0.0.0:0") // whatever address of this machine is reached, it is there

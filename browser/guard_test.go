@@ -14,7 +14,9 @@ import (
 
 // TestAPageReachesNoAddressOfThisMachineThatNobodyNamed lets a page try loopback in several spellings, by fetch and by
 // navigation.
-func TestAPageReachesNoAddressOfThisMachineThatNobodyNamed(t *testing.T) { eachDriver(t, testAPageReachesNoAddressOfThisMachineThatNobodyNamed) }
+func TestAPageReachesNoAddressOfThisMachineThatNobodyNamed(t *testing.T) {
+	eachDriver(t, testAPageReachesNoAddressOfThisMachineThatNobodyNamed)
+}
 
 func testAPageReachesNoAddressOfThisMachineThatNobodyNamed(t *testing.T, driver browser.Driver) {
 	var reached atomic.Int32

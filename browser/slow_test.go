@@ -12,7 +12,9 @@ import (
 // A real Chromium's late answer belongs to the act whose request it answers: the second act was made meanwhile.
 //
 // Clauses: OPS3-4.36
-func TestChromiumsLateAnswerBelongsToTheActThatAsked(t *testing.T) { eachDriver(t, testChromiumsLateAnswerBelongsToTheActThatAsked) }
+func TestChromiumsLateAnswerBelongsToTheActThatAsked(t *testing.T) {
+	eachDriver(t, testChromiumsLateAnswerBelongsToTheActThatAsked)
+}
 
 func testChromiumsLateAnswerBelongsToTheActThatAsked(t *testing.T, driver browser.Driver) {
 	answer := make(chan struct{})

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
@@ -21,6 +22,8 @@ import (
 
 	"github.com/papaver-agent/papaver/browser"
 )
+
+const politeTimeout = 5 * time.Second // for a Chromium to end by itself
 
 // Driver is the chromedp driver. Its zero value works; Logger, when set, gets chromedp's own complaints, which never
 // hold a message of the protocol.
@@ -238,7 +241,7 @@ func (e *engine) Fail(ctx context.Context, id browser.PausedID) error {
 	return err
 }
 
-// Close ends the Chromium politely within ctx, and then kills it. It returns when the process was waited for, and those
+// Close ends the Chromium politely within 5 s, and then kills it. It returns when the process was waited for, and those
 // of its group that are our children by then.
 func (e *engine) Close(ctx context.Context) error {
 	var err error
@@ -246,7 +249,9 @@ func (e *engine) Close(ctx context.Context) error {
 	case <-e.browser.LostConnection:
 	default:
 		polite, cancel := context.WithCancel(e.root)
-		stop := context.AfterFunc(ctx, cancel)
+		within, giveUp := context.WithTimeout(ctx, politeTimeout)
+		defer giveUp()
+		stop := context.AfterFunc(within, cancel)
 		if err = chromedp.Cancel(polite); errors.Is(err, context.Canceled) {
 			err = nil // it was gone already, or had to be killed
 		}

@@ -36,7 +36,7 @@ func (e *engine) NewTab(ctx context.Context, id browser.ContextID) (browser.Tab,
 			if err == nil {
 				closing, cancel := context.WithTimeout(e.life, disposeTimeout)
 				defer cancel()
-				_ = t.Close(closing) // it is gone with its context at the latest
+				_, _ = proto.TargetCloseTarget{TargetID: t.id}.Call(e.on(closing)) // it is gone with its context at the latest
 			}
 		case <-e.life.Done():
 		}

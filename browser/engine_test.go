@@ -1,4 +1,4 @@
-package chromedpdriver_test
+package browser_test
 
 import (
 	"context"
@@ -10,14 +10,13 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/browser"
-	"github.com/papaver-agent/papaver/browser/chromedpdriver"
 )
 
 // patience is how long a test waits for what must come.
 const patience = 30 * time.Second
 
-// chromium starts a real one, which lets every response go on.
-func chromium(t *testing.T) browser.Engine {
+// engine starts a Chromium with a driver alone, and lets every response go on.
+func engine(t *testing.T, driver browser.Driver) browser.Engine {
 	t.Helper()
 	bin, err := browser.Find("")
 	if err != nil {
@@ -27,14 +26,14 @@ func chromium(t *testing.T) browser.Engine {
 	if os.Getenv("PAPAVER_TEST_SANDBOX") == "off" {
 		flags = append(flags, browser.Flag{Name: "no-sandbox"})
 	}
-	return startEngine(t, browser.Process{Bin: bin, ProfileDir: t.TempDir(), Flags: flags, Env: []string{"PATH=" + os.Getenv("PATH")}})
+	return startEngine(t, driver, browser.Process{Bin: bin, ProfileDir: t.TempDir(), Flags: flags, Env: []string{"PATH=" + os.Getenv("PATH")}})
 }
 
 // startEngine starts what p describes, and ends it with the test.
-func startEngine(t *testing.T, p browser.Process) browser.Engine {
+func startEngine(t *testing.T, driver browser.Driver, p browser.Process) browser.Engine {
 	t.Helper()
 	engines := make(chan browser.Engine, 1)
-	e, err := chromedpdriver.Driver{}.Start(t.Context(), p, func(p browser.Paused) {
+	e, err := driver.Start(t.Context(), p, func(p browser.Paused) {
 		go func() {
 			e := <-engines
 			engines <- e
@@ -69,7 +68,9 @@ func newTab(t *testing.T, e browser.Engine) browser.Tab {
 }
 
 // TestAPageWithAWorkerBecomesQuiet loads a worker, whose script's answer is not reported to the page's session.
-func TestAPageWithAWorkerBecomesQuiet(t *testing.T) {
+func TestAPageWithAWorkerBecomesQuiet(t *testing.T) { eachDriver(t, testAPageWithAWorkerBecomesQuiet) }
+
+func testAPageWithAWorkerBecomesQuiet(t *testing.T, driver browser.Driver) {
 	worked := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -84,7 +85,7 @@ func TestAPageWithAWorkerBecomesQuiet(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	tab := newTab(t, chromium(t))
+	tab := newTab(t, engine(t, driver))
 	if err := tab.Navigate(t.Context(), server.URL); err != nil {
 		t.Fatal(err)
 	}

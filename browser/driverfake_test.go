@@ -1,21 +1,22 @@
-package chromedpdriver_test
+package browser_test
 
 import (
 	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/papaver-agent/papaver/browser"
-	"github.com/papaver-agent/papaver/browser/chromedpdriver"
 )
 
 // fakeChromium in the environment makes the test's program a Chromium that fails as the value says.
@@ -25,6 +26,10 @@ const (
 	noDownloadBehavior = "no download behavior" // Browser.setDownloadBehavior fails
 	orphans            = "orphans"              // a process outlives it for a moment
 	lateTab            = "late tab"             // Target.createTarget of a context is answered when targets are asked for
+	gibberish          = "gibberish"            // Target.createBrowserContext is answered with what is no message
+	silence            = "silence"              // Target.createBrowserContext is not answered
+	deafness           = "deafness"             // nothing is read after Browser.setDownloadBehavior
+	refusesToStart     = "refuses to start"     // it says why, and ends
 )
 
 func TestMain(m *testing.M) {
@@ -36,13 +41,13 @@ func TestMain(m *testing.M) {
 }
 
 // fake starts a fake Chromium.
-func fake(t *testing.T, fault string) browser.Engine {
+func fake(t *testing.T, driver browser.Driver, fault string) browser.Engine {
 	t.Helper()
 	bin, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return startEngine(t, browser.Process{Bin: bin, ProfileDir: t.TempDir(), Env: []string{fakeChromium + "=" + fault}})
+	return startEngine(t, driver, browser.Process{Bin: bin, ProfileDir: t.TempDir(), Env: []string{fakeChromium + "=" + fault}})
 }
 
 type message struct {
@@ -75,8 +80,12 @@ func speak(fault string) {
 	info := func(id, kind, context string) map[string]any {
 		return map[string]any{"targetId": id, "type": kind, "title": "", "url": "about:blank", "attached": false, "canAccessOpener": false, "browserContextId": context}
 	}
-	if fault == orphans {
+	switch fault {
+	case orphans:
 		orphan()
+	case refusesToStart:
+		fmt.Fprintln(os.Stderr, "there is no display")
+		return
 	}
 	var targets []map[string]any
 	var late *message
@@ -98,6 +107,13 @@ func speak(fault string) {
 			answer(m, map[string]any{})
 			send(map[string]any{"method": "Target.targetCreated", "params": map[string]any{"targetInfo": info("first", "page", "")}})
 		case "Target.createBrowserContext":
+			switch fault {
+			case gibberish:
+				_, _ = out.Write([]byte(`{"id": "one", "method": 1}` + "\x00"))
+				continue
+			case silence:
+				continue
+			}
 			targets = append(targets, info("context", "context", "C"))
 			answer(m, map[string]any{"browserContextId": "C"})
 		case "Target.disposeBrowserContext":
@@ -109,6 +125,9 @@ func speak(fault string) {
 				continue
 			}
 			answer(m, map[string]any{})
+			if fault == deafness {
+				<-make(chan struct{}) // until it is killed
+			}
 		case "Target.createTarget":
 			if fault == lateTab {
 				late = &m
@@ -168,8 +187,11 @@ func targets(t *testing.T, e browser.Engine) []browser.Target {
 }
 
 func TestAContextWhoseDownloadsCannotBeRefusedIsDisposed(t *testing.T) {
-	t.Parallel()
-	e := fake(t, noDownloadBehavior)
+	eachDriver(t, testAContextWhoseDownloadsCannotBeRefusedIsDisposed)
+}
+
+func testAContextWhoseDownloadsCannotBeRefusedIsDisposed(t *testing.T, driver browser.Driver) {
+	e := fake(t, driver, noDownloadBehavior)
 	if id, err := e.NewContext(t.Context()); err == nil || id != "" || !strings.Contains(err.Error(), "told to") {
 		t.Errorf("NewContext = %q, %v", id, err)
 	}
@@ -179,8 +201,11 @@ func TestAContextWhoseDownloadsCannotBeRefusedIsDisposed(t *testing.T) {
 }
 
 func TestATabThatComesTooLateIsClosed(t *testing.T) {
-	t.Parallel()
-	e := fake(t, lateTab)
+	eachDriver(t, testATabThatComesTooLateIsClosed)
+}
+
+func testATabThatComesTooLateIsClosed(t *testing.T, driver browser.Driver) {
+	e := fake(t, driver, lateTab)
 	id, err := e.NewContext(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -204,14 +229,19 @@ func TestATabThatComesTooLateIsClosed(t *testing.T) {
 
 // TestWhatOutlivesChromiumIsWaitedFor makes the test's process what a container's first one is: where orphans go.
 func TestWhatOutlivesChromiumIsWaitedFor(t *testing.T) {
+	eachDriver(t, testWhatOutlivesChromiumIsWaitedFor)
+}
+
+func testWhatOutlivesChromiumIsWaitedFor(t *testing.T, driver browser.Driver) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) }()
 	bin, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := chromedpdriver.Driver{}.Start(t.Context(), browser.Process{Bin: bin, ProfileDir: t.TempDir(), Env: []string{fakeChromium + "=" + orphans}}, func(browser.Paused) {})
+	e, err := driver.Start(t.Context(), browser.Process{Bin: bin, ProfileDir: t.TempDir(), Env: []string{fakeChromium + "=" + orphans}}, func(browser.Paused) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,4 +253,55 @@ func TestWhatOutlivesChromiumIsWaitedFor(t *testing.T) {
 	if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); !errors.Is(err, syscall.ECHILD) {
 		t.Errorf("process %d is left to be waited for: %v", pid, err)
 	}
+}
+
+// TestWhatIsNoMessageEndsTheDriverAndNotTheProgram has Chromium send what a driver's library may panic on.
+func TestWhatIsNoMessageEndsTheDriverAndNotTheProgram(t *testing.T) {
+	eachDriver(t, func(t *testing.T, driver browser.Driver) {
+		e := fake(t, driver, gibberish)
+		if id, err := e.NewContext(t.Context()); err == nil {
+			t.Errorf("NewContext = %q", id)
+		}
+		<-e.Gone()
+	})
+}
+
+func TestACallThatIsNotAnsweredEndsWithItsContext(t *testing.T) {
+	eachDriver(t, func(t *testing.T, driver browser.Driver) {
+		e := fake(t, driver, silence)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if id, err := e.NewContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("NewContext = %q, %v", id, err)
+		}
+	})
+}
+
+func TestAChromiumThatDoesNotReadHoldsUpNobody(t *testing.T) {
+	eachDriver(t, func(t *testing.T, driver browser.Driver) {
+		e := fake(t, driver, deafness)
+		if _, err := e.NewContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if err := e.Release(ctx, browser.PausedID(strings.Repeat("x", 1<<20))); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Release: %v", err)
+			}
+			cancel()
+		}
+	})
+}
+
+func TestAChromiumThatDoesNotStartSaysWhy(t *testing.T) {
+	eachDriver(t, func(t *testing.T, driver browser.Driver) {
+		bin, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := browser.Process{Bin: bin, ProfileDir: t.TempDir(), Env: []string{fakeChromium + "=" + refusesToStart}}
+		if _, err := driver.Start(t.Context(), p, func(browser.Paused) {}); err == nil || !strings.Contains(err.Error(), "there is no display") {
+			t.Errorf("err = %v", err)
+		}
+	})
 }
