@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/papaver-agent/papaver/browser"
-	"github.com/papaver-agent/papaver/browser/chromedpdriver"
 	"github.com/papaver-agent/papaver/internal/home"
 	"github.com/papaver-agent/papaver/internal/plaintext"
 	"github.com/papaver-agent/papaver/ledger"
@@ -210,16 +209,19 @@ func checkChromium(ctx context.Context, p patient) (string, error) {
 	if err != nil {
 		return "", sick{"there is none", "install it: apt-get install chromium"}
 	}
-	version, err := browser.SelfCheck(ctx, browser.Config{Driver: chromedpdriver.Driver{}, Bin: bin, NoSandbox: !p.sandbox, Now: p.env.now})
-	switch {
-	case errors.Is(err, browser.ErrSandboxAsRoot):
-		return "", sick{err.Error(), "run as an ordinary user, or give --sandbox=false"}
-	case errors.Is(err, browser.ErrNotHeld):
-		return "", sick{version + ": " + err.Error(), "use another version of Chromium; no Session may be joined with this one"}
-	case err != nil && strings.Contains(err.Error(), "sandbox"):
-		return "", sick{err.Error(), "allow unprivileged user namespaces, or give --sandbox=false"}
-	case err != nil:
-		return "", sick{err.Error(), "reinstall Chromium"}
+	var version string
+	for _, d := range drivers {
+		version, err = browser.SelfCheck(ctx, browser.Config{Driver: d.driver, Bin: bin, NoSandbox: !p.sandbox, Now: p.env.now})
+		switch {
+		case errors.Is(err, browser.ErrSandboxAsRoot):
+			return "", sick{err.Error(), "run as an ordinary user, or give --sandbox=false"}
+		case errors.Is(err, browser.ErrNotHeld):
+			return "", sick{version + " with " + d.name + ": " + err.Error(), "use another version of Chromium; no Session may be joined with this one"}
+		case err != nil && strings.Contains(err.Error(), "sandbox"):
+			return "", sick{err.Error(), "allow unprivileged user namespaces, or give --sandbox=false"}
+		case err != nil:
+			return "", sick{"with " + d.name + ": " + err.Error(), "reinstall Chromium"}
+		}
 	}
-	return fmt.Sprintf("%s at %s holds responses, and is spoken to over a pipe", version, bin), nil
+	return fmt.Sprintf("%s at %s holds responses for both drivers, chromedp and rod, each over a pipe: no debugging port", version, bin), nil
 }

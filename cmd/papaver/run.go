@@ -12,7 +12,6 @@ import (
 
 	"github.com/papaver-agent/papaver/account"
 	"github.com/papaver-agent/papaver/agent"
-	"github.com/papaver-agent/papaver/browser/chromedpdriver"
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/flow"
 	"github.com/papaver-agent/papaver/internal/trouble"
@@ -48,7 +47,7 @@ func runFlags() *runOptions {
 	o.profile = o.addProfile("speak this protocol `VERSION` (1.0, 0.2 or 0.1); without it the newest that the Company offers")
 	o.BoolVar(&o.signedIn, "signed-in", false, "join signed in, with the access that papaver signin was given")
 	o.StringVar(&o.account, "account", "", "with --signed-in: which of your accounts there (`LABEL`), when there are several")
-	o.StringVar(&o.driver, "driver", "chromedp", "what drives Chromium: chromedp")
+	o.StringVar(&o.driver, "driver", drivers[0].name, "what drives Chromium (`NAME`): chromedp or rod")
 	o.way = o.addWay()
 	o.BoolVar(&o.sandbox, "sandbox", true, "Chromium's sandbox; as root Chromium needs --sandbox=false")
 	o.BoolVar(&o.headful, "headful", false, "show the browser's window")
@@ -83,8 +82,8 @@ func runRun(ctx context.Context, e env, args []string) error {
 	switch {
 	case o.company == "":
 		return usagef("papaver run needs --company URL")
-	case o.driver != "chromedp":
-		return usagef("--driver %q is not built in; chromedp is", o.driver)
+	case driverOf(o.driver) == nil:
+		return usagef("--driver %q is not built in; chromedp and rod are", o.driver)
 	case o.account != "" && !o.signedIn:
 		return usagef("--account names an account for --signed-in")
 	case o.timeout <= 0:
@@ -137,7 +136,7 @@ func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow) e
 	defer cancel(nil)
 	ui := newRunUI(e, o)
 	a, err := agent.Start(ctx, agent.Config{
-		Home: dir, Driver: chromedpdriver.Driver{}, ConnectTo: o.way.connectTo, CACerts: o.way.cacerts,
+		Home: dir, Driver: driverOf(o.driver), ConnectTo: o.way.connectTo, CACerts: o.way.cacerts,
 		Profile: o.profile.forced, SignedIn: o.signedIn, Account: o.account, Keyring: account.OSKeyring(e.getenv),
 		NoSandbox: !o.sandbox, Headful: o.headful, NoInput: o.noInput,
 		Title: f.Title, Steps: f.Labels(), Events: ui.event, Now: e.now, Logger: slog.New(slog.NewTextHandler(ui, nil)),
