@@ -61,7 +61,8 @@ type Engine interface {
 	CloseContext(ctx context.Context, id ContextID) error
 	// Cookies lists a context's cookies. Their values stay in Chromium.
 	Cookies(ctx context.Context, id ContextID) ([]Cookie, error)
-	// NewTab opens a tab on about:blank and brings it to the front.
+	// NewTab opens a tab on about:blank, in a window of its own: one that another tab covers does not draw, and a press in
+	// it waits for that.
 	NewTab(ctx context.Context, id ContextID) (Tab, error)
 	// Targets lists every tab, frame in a process of its own, and worker.
 	Targets(ctx context.Context) ([]Target, error)

@@ -15,8 +15,8 @@ import (
 // patience is how long a test waits for what must come.
 const patience = 30 * time.Second
 
-// engine starts a Chromium with a driver alone, and lets every response go on.
-func engine(t *testing.T, driver browser.Driver) browser.Engine {
+// process describes a Chromium for a driver alone.
+func process(t *testing.T) browser.Process {
 	t.Helper()
 	bin, err := browser.Find("")
 	if err != nil {
@@ -26,10 +26,10 @@ func engine(t *testing.T, driver browser.Driver) browser.Engine {
 	if os.Getenv("PAPAVER_TEST_SANDBOX") == "off" {
 		flags = append(flags, browser.Flag{Name: "no-sandbox"})
 	}
-	return startEngine(t, driver, browser.Process{Bin: bin, ProfileDir: t.TempDir(), Flags: flags, Env: []string{"PATH=" + os.Getenv("PATH")}})
+	return browser.Process{Bin: bin, ProfileDir: shortTempDir(t), Flags: flags, Env: []string{"PATH=" + os.Getenv("PATH")}}
 }
 
-// startEngine starts what p describes, and ends it with the test.
+// startEngine starts what p describes, lets every response go on, and ends it with the test.
 func startEngine(t *testing.T, driver browser.Driver, p browser.Process) browser.Engine {
 	t.Helper()
 	engines := make(chan browser.Engine, 1)
@@ -85,7 +85,7 @@ func testAPageWithAWorkerBecomesQuiet(t *testing.T, driver browser.Driver) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	tab := newTab(t, engine(t, driver))
+	tab := newTab(t, startEngine(t, driver, process(t)))
 	if err := tab.Navigate(t.Context(), server.URL); err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func (e *engine) NewTab(ctx context.Context, id browser.ContextID) (browser.Tab,
 
 // open opens a tab and attaches to it. One that cannot be attached to is closed again.
 func (e *engine) open(ctx context.Context, id browser.ContextID) (*tab, error) {
-	target, err := proto.TargetCreateTarget{URL: "about:blank", BrowserContextID: proto.BrowserBrowserContextID(id)}.Call(e.on(ctx))
+	target, err := proto.TargetCreateTarget{URL: "about:blank", BrowserContextID: proto.BrowserBrowserContextID(id), NewWindow: true}.Call(e.on(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,6 @@ func (t *tab) attach(ctx context.Context) error {
 	return errors.Join(
 		proto.PageEnable{}.Call(t.on(ctx)),
 		proto.NetworkEnable{}.Call(t.on(ctx)),
-		proto.PageBringToFront{}.Call(t.on(ctx)),
 	)
 }
 
