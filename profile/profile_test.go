@@ -52,7 +52,7 @@ func TestEveryGuessAboutVersion1IsNamed(t *testing.T) {
 		{number: 13, about: "a signed-in join has the access token in the form", values: fields{"JoinTokenField": "access_token"}},
 		{number: 14, about: "redirects after a join", code: []string{"join.landed"}},
 		{number: 15, about: "a 4xx or 5xx is no join", code: []string{"join.landed"}},
-		{number: 16, about: "when the join is renewed", code: []string{"agent.Visit.stale"}},
+		{number: 16, about: "when the join is renewed", code: []string{"agent.Visit.staleLocked"}},
 		{number: 17, about: "the cookie is the browser's alone", code: []string{"join.Join"}},
 		{number: 18, about: "a browser context for each Session", code: []string{"browser.Browser.NewContext"}},
 		{number: 19, about: "Poppy-Version is the version's bytes", code: []string{"session.Session.headerFields"}},
