@@ -3,7 +3,6 @@ package opsweb
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/papaver-agent/papaver/operation"
 )
@@ -38,8 +37,8 @@ func (r *round) earlier(op operation.Operation) ([]Past, error) {
 // because of it; no event when the User may be asked.
 func (r *round) lookUpEarlier(ctx context.Context) (move, error) {
 	op := r.op
-	if declined, err := r.declinedBefore(); err != nil || declined {
-		return settle(Declined, "the Company declined an approval of this very revision before; it is not approved again"), err
+	if m, err := r.endedBefore(); err != nil || m.on != "" {
+		return m, err
 	}
 	for {
 		open, err := r.earlier(op)
@@ -57,16 +56,26 @@ func (r *round) lookUpEarlier(ctx context.Context) (move, error) {
 	}
 }
 
-// declinedBefore reports whether the Company declined this very revision in any run (OPS3-6.88).
-func (r *round) declinedBefore() (bool, error) {
+// endedBefore settles a round whose operation was performed, or whose very revision was declined (OPS3-6.88), in any run. A
+// Company may forget what it performed and return the operation anew (Operations v3, section 7); the ledger does not.
+func (r *round) endedBefore() (move, error) {
 	records, err := r.ops.cfg.Ledger.Records(r.ops.life)
 	if err != nil {
-		return false, fmt.Errorf("round %s: the ledger could not be read for earlier declines of its operation: %w", r.id, err)
+		return move{}, fmt.Errorf("round %s: the ledger could not be read for earlier ends of its operation: %w", r.id, err)
 	}
-	return slices.ContainsFunc(History(records), func(p Past) bool {
-		s := p.sent
-		return p.Outcome == Declined && s != nil && s.Issuer == r.site.company.Issuer && s.OperationID == r.op.ID && s.Revision == r.op.Revision
-	}), nil
+	for _, p := range History(records) {
+		s := p.last()
+		if s == nil || s.Issuer != r.site.company.Issuer || s.OperationID != r.op.ID {
+			continue
+		}
+		switch {
+		case p.Outcome == Performed:
+			return settlef(Performed, "it was performed already, by the approval of round %s; the new reference is not approved", p.ID), nil
+		case p.Outcome == Declined && p.sent != nil && s.Revision == r.op.Revision:
+			return settle(Declined, "the Company declined an approval of this very revision before; it is not approved again"), nil
+		}
+	}
+	return move{}, nil
 }
 
 // afterEarlier looks one earlier round up, waiting while the Company performs it.

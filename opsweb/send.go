@@ -67,6 +67,9 @@ func (r *round) send(ctx context.Context) (move, error) {
 			if err := wait(ctx, max(pause, rep.retryAfter)); err != nil {
 				return move{}, errStopped
 			}
+			if !r.ops.cfg.Now().Before(r.op.ExpiresAt) { // a machine that slept waited for longer
+				return settlef(r.notSent(), "the approval could not be sent before it expired: %v", err), nil
+			}
 			deadline = deadline.Add(rep.retryAfter)
 			rep, err = r.reference.post(ctx, r.approval)
 		}
@@ -199,8 +202,8 @@ func (r *round) lookUp(ctx context.Context) (move, error) {
 			return move{}, errStopped
 		case err != nil:
 			return settlef(Unknown, "the Company could not be asked what became of it: %v", err), nil
-		case rep.Kind == operation.Returned && rep.broken == nil && r.replays == 0 && rep.Operation.ID == r.op.ID && rep.Operation.Revision != r.op.Revision:
-			return r.newTerms(rep), nil // no approval is recorded, and the request was not made again
+		case rep.Kind == operation.Returned && rep.broken == nil && r.replays == 0 && !r.wasRecorded() && rep.Operation.ID == r.op.ID && rep.Operation.Revision != r.op.Revision:
+			return r.newTerms(rep), nil // no approval was recorded, and the request was not made again
 		case rep.Kind != operation.Known || rep.broken != nil:
 			return settlef(Unknown, "the Company no longer says what became of it: it answered with %s", rep.said()), nil
 		case rep.OperationID != r.op.ID:
@@ -225,6 +228,12 @@ func (r *round) lookUp(ctx context.Context) (move, error) {
 		}
 		pause = min(2*pause, maxPause)
 	}
+}
+
+// wasRecorded reports whether the approval of the present revision is known to have been recorded. The page may have used
+// it up by itself since, and the Company may have forgotten that.
+func (r *round) wasRecorded() bool {
+	return r.alive != nil && r.alive.revision == r.op.Revision
 }
 
 // onlyThePage reports whether nothing but the page's own doing can use the approval: no act of ours explains the round,
