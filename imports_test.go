@@ -18,6 +18,7 @@ type room struct{ path, reason string }
 var house = []room{
 	{"cmd/papaver", "the binary ties everything together and holds no protocol logic"},
 	{"interop", "a command of the project: holds what is below it against other people's implementations"},
+	{"simulation", "tests that put models around everything a round has"},
 	{"examples", "flows as files, embedded for the demo"},
 	{"conformance/report", "a command of the project, not of the product"},
 	{"conformance", "reads the tests' marks; knows nothing of the product"},
