@@ -20,9 +20,10 @@ const (
 type readiness int
 
 const (
-	notWhole readiness = iota // not all of the terms have been on the screen
-	notQuiet                  // a key was pressed, or something changed, less than quietTime ago
-	pressed                   // an answer key was pressed and must stand alone for a moment
+	notWhole    readiness = iota // not all of the terms have been on the screen
+	notQuiet                     // a key was pressed, or something changed, less than quietTime ago
+	interrupted                  // the User was typing when it came, and has pressed no arrow key since
+	pressed                      // an answer key was pressed and must stand alone for a moment
 	ready
 )
 
@@ -33,6 +34,7 @@ type arming struct {
 	whole    bool           // all of it has been on the screen at its present size
 	quiet    time.Time      // since when nothing happened
 	answer   bool           // the answer of the key that was pressed
+	held     bool           // the User was typing text when it came: letters may still be meant for that
 	answered time.Time      // when it was pressed; zero when none is settling
 }
 
@@ -83,6 +85,8 @@ func (a *arming) state(now time.Time) readiness {
 	switch {
 	case !a.whole || a.subject == (approval.Shown{}):
 		return notWhole
+	case a.held:
+		return interrupted
 	case !a.answered.IsZero():
 		return pressed
 	case now.Before(a.quiet.Add(quietTime)):

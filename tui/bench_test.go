@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -163,6 +164,10 @@ func (b *bench) do(cmd tea.Cmd) {
 	case tea.BatchMsg:
 		for _, c := range msg {
 			b.do(c)
+		}
+	case signedInMsg:
+		if !errors.Is(msg.err, errUnderWay) {
+			b.send(msg)
 		}
 	default:
 		b.send(msg)

@@ -58,7 +58,9 @@ func questionFoot(p painter, w int, r readiness) []line {
 		ready:    foot(p, w, "", keys),
 		notWhole: foot(p, w, wScrollToEnd, others),
 		notQuiet: foot(p, w, wWaitAMoment, others),
-		pressed:  foot(p, w, wSending, nil),
+		// A letter that was meant for a password must not answer.
+		interrupted: foot(p, w, wInterrupted, others),
+		pressed:     foot(p, w, wSending, nil),
 	}
 	height := 0
 	for _, v := range variants {

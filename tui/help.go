@@ -1,25 +1,37 @@
 package tui
 
 // helpView is the help: every screen's keys from the key table, and the rules of an answer.
-type helpView struct{ top int }
+type helpView struct {
+	top       int
+	companies bool // there is a screen of them
+}
 
 func (v helpView) body(p painter, w int) []line {
 	var out []line
-	for _, part := range []struct {
+	type part struct {
 		title words
 		keys  []binding
-	}{
+	}
+	parts := []part{
 		{"On a question", questionKeys()},
-		{"On the tasks", taskKeys(true, true)},
+		{"On the tasks", taskKeys(true, true, v.companies)},
 		{"On the list of questions", listKeys()},
-	} {
+	}
+	if v.companies {
+		parts = append(parts, part{"On the Companies", companiesKeys(true, true)}, part{"While you type for a sign-in", fieldKeys(true, "stop")})
+	}
+	for _, part := range parts {
 		out = append(out, line{ours(part.title, strong)})
 		for _, l := range foot(p, w-2, "", part.keys) {
 			out = append(out, append(say("  "), l...))
 		}
 		out = append(out, line{})
 	}
-	for _, text := range helpText() {
+	texts := helpText()
+	if v.companies {
+		texts = append(texts, wHelpSignIn)
+	}
+	for _, text := range texts {
 		out = append(out, flow(say(text), w, nil, nil)...)
 		out = append(out, line{})
 	}

@@ -18,6 +18,15 @@ const (
 	actList
 	actOpen
 	actStop
+	actCompanies
+	actSignIn
+	actSignOut
+	actSure
+	actNew
+	actMark
+	actBackspace
+	actClear
+	actBrowse
 )
 
 // binding is one row of the key table: the keys, what they do, and how the key line and the help say it.
@@ -60,11 +69,15 @@ func plainKeys() []binding {
 	}
 }
 
-// taskKeys are the keys of the task view. waiting says that a question waits, stays that the UI runs until it is left.
-func taskKeys(waiting, stays bool) []binding {
+// taskKeys are the keys of the task view. waiting says that a question waits, stays that the UI runs until it is left,
+// companies that there is a screen of Companies.
+func taskKeys(waiting, stays, companies bool) []binding {
 	keys := scrollKeys()
 	if waiting {
 		keys = append([]binding{{[]string{"l"}, actList, "l", "waiting questions"}}, keys...)
+	}
+	if companies {
+		keys = append(keys, binding{[]string{"c"}, actCompanies, "c", "Companies, sign in and out"})
 	}
 	keys = append(keys, binding{[]string{"?"}, actHelp, "?", "help"})
 	if stays {

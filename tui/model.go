@@ -25,6 +25,7 @@ type (
 	feedEndMsg  struct{ err error }
 	tickMsg     struct{}
 	wakeMsg     struct{} // something of the arming is due
+	browsedMsg  struct{ err error }
 	answeredMsg struct {
 		shown    approval.Shown
 		approve  bool
@@ -40,6 +41,7 @@ const (
 	atTasks place = iota
 	atList
 	atQuestion
+	atCompanies
 )
 
 // model is the state of the full-screen UI.
@@ -62,6 +64,10 @@ type model struct {
 	arming arming
 	note   words // what happened last
 
+	companies companies
+	under     place // where the User was when the question came that is on the screen
+	held      bool  // the User was typing when it came; see arming
+
 	ending error // why the UI ended by the User's key or the feed
 }
 
@@ -69,7 +75,7 @@ func newModel(cfg Config, d *device) *model {
 	now := cfg.Now()
 	return &model{
 		cfg: cfg, d: d, charset: charset{cfg.Unicode}, painter: newPainter(cfg.Color, cfg.Unicode, now.Location()), now: now, lastTick: now,
-		tasks: tasksView{stays: !cfg.UntilDone}, inbox: newInbox(charset{cfg.Unicode}),
+		tasks: tasksView{stays: !cfg.UntilDone, signs: cfg.Accounts != nil}, inbox: newInbox(charset{cfg.Unicode}),
 	}
 }
 
@@ -100,6 +106,11 @@ func (m *model) handle(msg tea.Msg, now time.Time) tea.Cmd {
 	case feedEndMsg:
 		m.ending = msg.err
 		return tea.Quit
+	case knownMsg, offersMsg, signedOutMsg, promptMsg, signedInMsg:
+		return m.companiesMsg(msg)
+	case browsedMsg:
+		m.companies.browsed(msg.err)
+		return nil
 	case answeredMsg:
 		return m.answered(msg, now)
 	case wakeMsg:
@@ -175,6 +186,13 @@ func (m *model) come(now time.Time) {
 
 // open puts a question on the screen. note says why, where that is not plain.
 func (m *model) open(q question, note words, now time.Time) {
+	if m.place != atQuestion {
+		m.under = m.place
+		m.held = m.place == atCompanies && m.companies.typing()
+		if m.companies.stage == stageConfirm {
+			m.companies.stage = stageList // it is said once more when the User is back
+		}
+	}
 	m.place, m.help, m.note, m.shown = atQuestion, nil, note, questionView{q: q}
 	m.show(now)
 }
@@ -188,15 +206,24 @@ func (m *model) show(now time.Time) {
 	m.shown = newQuestionView(m.shown.q, m.painter, m.w, m.h, m.note, now)
 	m.now = now
 	m.arming.show(m.shown.q.shows, m.shown.end(), now)
+	m.arming.held = m.held
 }
 
-// leave goes from a question to the tasks, or to the list where that is where the User came from.
+// leave goes from a question to where the User was, or to what still waits.
 func (m *model) leave(note words) {
 	m.note, m.arming = note, arming{}
-	m.place = atTasks
-	if !m.cfg.UntilDone && len(m.inbox.waiting()) > 0 {
+	m.place = m.back()
+	if m.place != atCompanies && !m.cfg.UntilDone && len(m.inbox.waiting()) > 0 {
 		m.place = atList
 	}
+}
+
+// back is where the User goes on after a question.
+func (m *model) back() place {
+	if m.under == atCompanies {
+		return atCompanies
+	}
+	return atTasks
 }
 
 func (m *model) tooSmall() bool { return m.w < minWidth || m.h < minHeight }
@@ -219,7 +246,7 @@ func (m *model) answer(approve bool, shown approval.Shown, now time.Time) tea.Cm
 		return m.wake(now)
 	}
 	m.inbox.sending(shown.Request)
-	m.note, m.place = "", atTasks
+	m.note, m.place = "", m.back()
 	return sendAnswer(m.d, m.cfg.Feed, approve, shown)
 }
 
@@ -253,6 +280,8 @@ func (m *model) screen() []line {
 		return m.help.view(m.painter, m.w, m.h)
 	case m.place == atQuestion:
 		return m.shown.view(m.painter, m.w, m.arming.state(m.cfg.Now()), m.now)
+	case m.place == atCompanies:
+		return m.companies.view(m.painter, m.charset, m.w, m.h, m.note, m.keys(), m.now)
 	case m.place == atList:
 		return m.list().view(m.painter, m.w, m.h, m.now)
 	default:

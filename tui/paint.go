@@ -38,6 +38,7 @@ func newPainter(color, unicode bool, zone *time.Location) painter {
 		bad:      style().Bold(true).Foreground(lipgloss.Color("1")),
 		emphasis: style().Italic(true),
 		bold:     style().Bold(true),
+		inked:    style().Foreground(lipgloss.Color("0")).Background(lipgloss.Color("15")),
 	}
 	return p
 }
@@ -49,7 +50,7 @@ func (p painter) paint(l line) string {
 		if p.ascii {
 			text = strings.ReplaceAll(text, "…", "~") // plaintext marks a cut with it
 		}
-		if style, styled := p.styles[s.look]; styled && strings.TrimSpace(text) != "" {
+		if style, styled := p.styles[s.look]; styled && (strings.TrimSpace(text) != "" || s.look == inked) {
 			text = style.Render(text)
 		}
 		b.WriteString(text)

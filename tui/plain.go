@@ -115,6 +115,10 @@ func (m *plainModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case answeredMsg:
 		m.say(m.inbox.answered(msg))
 		m.next(now)
+	case knownMsg:
+		if m.asking == nil { // while a question is open nothing else is printed
+			m.companies(msg)
+		}
 	case tea.KeyMsg:
 		cmd = m.key(msg, now)
 	default:
@@ -262,7 +266,7 @@ func (m *plainModel) printed(now time.Time) {
 func (m *plainModel) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 	keys := plainKeys()
 	if m.asking == nil {
-		keys = taskKeys(len(m.inbox.waiting()) > 0, !m.cfg.UntilDone)
+		keys = taskKeys(len(m.inbox.waiting()) > 0, !m.cfg.UntilDone, m.cfg.Accounts != nil)
 	}
 	does := meaning(keys, k)
 	if does == actStop {
@@ -272,8 +276,7 @@ func (m *plainModel) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 		return tea.Quit
 	}
 	if m.asking == nil {
-		m.idleKey(does, now)
-		return nil
+		return m.idleKey(does, now)
 	}
 	switch does {
 	case actApprove, actDeny:
@@ -301,7 +304,7 @@ func (m *plainModel) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 }
 
 // idleKey is a key while no question is open.
-func (m *plainModel) idleKey(does action, now time.Time) {
+func (m *plainModel) idleKey(does action, now time.Time) tea.Cmd {
 	switch does {
 	case actList:
 		if waiting := m.inbox.waiting(); len(waiting) > 0 {
@@ -309,9 +312,26 @@ func (m *plainModel) idleKey(does action, now time.Time) {
 		}
 	case actHelp:
 		m.out = append(m.out, helpView{}.body(m.painter, m.width())...)
+		if m.cfg.Accounts != nil {
+			m.say(wPlainCompanies)
+			m.say(wPlainSignIn)
+		}
+	case actCompanies:
+		return readKnown(m.d, m.cfg.Accounts)
 	case actLeave:
 		m.leaving = true
 	}
+	return nil
+}
+
+// companies prints the Companies that the home knows. Signing in has commands of its own, which go line by line: a
+// screen reader follows them as they are.
+func (m *plainModel) companies(msg knownMsg) {
+	c := companies{loaded: true, chosen: -1}
+	c.take(m.inbox.charset, msg)
+	body, _, _ := c.listLines(m.painter, m.width(), m.cfg.Now())
+	m.out = append(append(m.out, line{ours(wTitleCompanies, strong)}), body...)
+	m.say(wPlainSignIn)
 }
 
 // answer sends the User's answer to the desk, unless the question closed in the meantime.

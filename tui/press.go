@@ -21,7 +21,10 @@ func (m *model) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 	case m.help != nil:
 		m.helpKey(does, now)
 	case m.place == atQuestion:
+		m.heed(k)
 		return m.questionKey(does, now)
+	case m.place == atCompanies:
+		return m.companiesKey(k, does)
 	case m.place == atList:
 		m.listKey(does, now)
 	default:
@@ -37,10 +40,20 @@ func (m *model) keys() []binding {
 		return helpKeys()
 	case m.place == atQuestion:
 		return questionKeys()
+	case m.place == atCompanies:
+		return m.companies.keys(m.cfg.Browse != nil)
 	case m.place == atList:
 		return listKeys()
 	default:
-		return taskKeys(len(m.inbox.waiting()) > 0, !m.cfg.UntilDone)
+		return taskKeys(len(m.inbox.waiting()) > 0, !m.cfg.UntilDone, m.cfg.Accounts != nil)
+	}
+}
+
+// heed notices the key that shows that the User does not go on typing what the question interrupted: no text has it.
+func (m *model) heed(k tea.KeyMsg) {
+	switch k.Type {
+	case tea.KeyUp, tea.KeyDown, tea.KeyPgUp, tea.KeyPgDown:
+		m.held, m.arming.held = false, false
 	}
 }
 
@@ -51,7 +64,7 @@ func (m *model) questionKey(does action, now time.Time) tea.Cmd {
 			return m.d.after(settleTime, wakeMsg{})
 		}
 	case actHelp:
-		m.help = &helpView{}
+		m.help = m.newHelp()
 		m.arming.disturb(now)
 	case actLeave:
 		m.inbox.leave(m.shown.q.id)
@@ -83,6 +96,8 @@ func steps(does action, room int) int {
 	}
 }
 
+func (m *model) newHelp() *helpView { return &helpView{companies: m.cfg.Accounts != nil} }
+
 func (m *model) helpKey(does action, now time.Time) {
 	switch does {
 	case actLeave:
@@ -107,7 +122,7 @@ func (m *model) listKey(does action, now time.Time) {
 			m.open(waiting[m.chosen], "", now)
 		}
 	case actHelp:
-		m.help = &helpView{}
+		m.help = m.newHelp()
 	case actLeave:
 		m.place, m.note = atTasks, ""
 	}
@@ -117,8 +132,11 @@ func (m *model) tasksKey(does action) tea.Cmd {
 	switch does {
 	case actList:
 		m.place, m.note, m.chosen = atList, "", 0
+	case actCompanies:
+		m.place, m.note = atCompanies, ""
+		return m.toCompanies(nil)
 	case actHelp:
-		m.help = &helpView{}
+		m.help = m.newHelp()
 	case actLeave:
 		return tea.Quit
 	default:
@@ -126,7 +144,7 @@ func (m *model) tasksKey(does action) tea.Cmd {
 		if by := steps(does, m.h-4); by != 0 {
 			top := v.first(m.painter, m.w, m.h, m.now)
 			m.tasks.pinned, m.tasks.top = true, max(top+by, 0)
-			last := tasksView{tasks: v.tasks, waiting: v.waiting, note: v.note, stays: v.stays}.first(m.painter, m.w, m.h, m.now)
+			last := tasksView{tasks: v.tasks, waiting: v.waiting, note: v.note, stays: v.stays, signs: v.signs}.first(m.painter, m.w, m.h, m.now)
 			m.tasks.pinned = m.tasks.top < last
 		}
 	}

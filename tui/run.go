@@ -40,6 +40,10 @@ type Config struct {
 	Feed Feed
 	// Terminal is the controlling terminal, from [OpenTerminal]. Required. The caller closes it after Run.
 	Terminal *os.File
+	// Accounts is what the screen of Companies shows and does. Without it the screen is not offered.
+	Accounts Accounts
+	// Browse opens a page in the User's own browser; nil where there is none at hand.
+	Browse func(ctx context.Context, address string) error
 	// Now is the wall clock; time.Now when nil.
 	Now func() time.Time
 	// Color and Unicode say what the terminal can show; see [Capabilities].

@@ -19,6 +19,7 @@ type tasksView struct {
 	tasks   []task
 	waiting int   // questions that wait and are not on the screen
 	stays   bool  // the UI stays until it is left
+	signs   bool  // there is a screen of Companies
 	note    words // what happened last
 	top     int
 	pinned  bool // the User scrolled; else the screen follows what happens
@@ -55,7 +56,7 @@ func (v tasksView) foot(p painter, w int) []line {
 	if v.waiting > 0 {
 		out = append(out, flow(line{ours(waitingWords(v.waiting), alert)}, w, nil, nil)...)
 	}
-	return append(out, foot(p, w, "", taskKeys(v.waiting > 0, v.stays))...)
+	return append(out, foot(p, w, "", taskKeys(v.waiting > 0, v.stays, v.signs))...)
 }
 
 // view is the screen, of at most h lines. It follows the end of the body until the User scrolls.

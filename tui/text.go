@@ -33,6 +33,7 @@ const (
 	bad
 	emphasis // the Company's emphasis, kept apart from our own looks
 	bold     // the Company's strong emphasis
+	inked    // black on white, whatever the terminal's colours are: a QR code
 )
 
 // span is a piece of a line in one look. Its text is private to this file: it can be made from words, from sanitised

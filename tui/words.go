@@ -30,6 +30,9 @@ const (
 	wTheirRecord  words = " the terms you approved "
 	wTheirDecline words = "the Company's words:"
 
+	wHelpSignIn words = "Signing in gives your agent access to your account at a Company. It approves nothing: each operation is asked about when " +
+		"it comes. A question that comes while you sign in comes to the front, and the sign-in goes on behind it."
+
 	wScrollToEnd words = "scroll to the end to answer"
 	wWaitAMoment words = "wait a moment: an answer counts after 0.7 s without a key"
 	wSending     words = "your answer is on its way"
