@@ -80,7 +80,8 @@ type knownCompany struct {
 	Discovered *time.Time    `json:"discovered,omitempty"`
 
 	accounts []account.Account
-	calls    string // what it calls itself, quoted
+	// As they were sent, not sanitised.
+	domain, issuer, name, user string
 }
 
 func runCompanies(_ context.Context, e env, args []string) error {
@@ -103,8 +104,21 @@ func runCompanies(_ context.Context, e env, args []string) error {
 	return errors.Join(err, out.failed())
 }
 
-// known gathers what the home has: sign-ins, User IDs, and the documents that were read last.
+// known is what the home knows, ready to be told.
 func (f *flags) known(e env) ([]*knownCompany, error) {
+	all, err := f.gather(e)
+	for _, k := range all {
+		k.Company, k.Issuer, k.Name = plaintext.Domain(k.domain).String(), plaintext.Whole(k.issuer).String(), plaintext.Line(k.name, 80).String()
+		k.UserID, k.SignedIn, k.Accounts = k.user, len(k.accounts) > 0, []accountLine{}
+		for _, a := range k.accounts {
+			k.Accounts = append(k.Accounts, lineOfAccount(a))
+		}
+	}
+	return all, err
+}
+
+// gather finds what the home has: sign-ins, User IDs, and the documents that were read last.
+func (f *flags) gather(e env) ([]*knownCompany, error) {
 	h, store, err := f.openHome(e)
 	if err != nil {
 		return nil, err
@@ -121,41 +135,37 @@ func (f *flags) known(e env) ([]*knownCompany, error) {
 	var all []*knownCompany
 	of := func(issuer, domain string) *knownCompany {
 		for _, k := range all {
-			if issuer != "" && k.Issuer == issuer || k.Company == domain && domain != "" && (issuer == "" || k.Issuer == "") {
-				k.Issuer, k.Company = cmp.Or(k.Issuer, issuer), cmp.Or(k.Company, domain)
+			if issuer != "" && k.issuer == issuer || k.domain == domain && domain != "" && (issuer == "" || k.issuer == "") {
+				k.issuer, k.domain = cmp.Or(k.issuer, issuer), cmp.Or(k.domain, domain)
 				return k
 			}
 		}
-		k := &knownCompany{Company: domain, Issuer: issuer, Accounts: []accountLine{}}
+		k := &knownCompany{domain: domain, issuer: issuer}
 		all = append(all, k)
 		return k
 	}
 	for _, a := range accounts {
 		k := of(a.Issuer, a.Domain)
-		k.Name, k.SignedIn = a.Name, true
-		k.Accounts, k.accounts = append(k.Accounts, lineOfAccount(a)), append(k.accounts, a)
+		k.name, k.accounts = a.Name, append(k.accounts, a)
 	}
 	for _, d := range cache.Known() {
 		k := of(d.Issuer, d.Domain)
-		k.Name, k.Discovered = cmp.Or(d.Name, k.Name), &d.Read
+		k.name, k.Discovered = cmp.Or(d.Name, k.name), &d.Read
 	}
 	for issuer, id := range users {
-		of(issuer, "").UserID = id
+		of(issuer, "").user = id
 	}
 	slices.SortFunc(all, func(a, b *knownCompany) int {
-		return cmp.Or(cmp.Compare(a.Company, b.Company), cmp.Compare(a.Issuer, b.Issuer))
+		return cmp.Or(cmp.Compare(a.domain, b.domain), cmp.Compare(a.issuer, b.issuer))
 	})
-	for _, k := range all {
-		if k.Name != "" {
-			k.calls = " calls itself " + plaintext.Quote(k.Name).String()
-		}
-		k.Company, k.Issuer, k.Name = plaintext.Domain(k.Company).String(), plaintext.Whole(k.Issuer).String(), plaintext.Line(k.Name, 80).String()
-	}
 	return all, damaged
 }
 
 func printCompany(e env, k *knownCompany) {
-	who := cmp.Or(k.Company, "issuer "+k.Issuer) + k.calls
+	who := cmp.Or(k.Company, "issuer "+k.Issuer)
+	if k.name != "" {
+		who += " calls itself " + plaintext.Quote(k.name).String()
+	}
 	state := "signed out"
 	if k.SignedIn {
 		state = "signed in"

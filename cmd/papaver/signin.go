@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/account"
+	"github.com/papaver-agent/papaver/agent"
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/plaintext"
 	"github.com/papaver-agent/papaver/internal/trouble"
-	"github.com/papaver-agent/papaver/session"
 	"github.com/papaver-agent/papaver/signin"
 )
 
@@ -98,13 +98,12 @@ func runSignIn(ctx context.Context, e env, args []string) error {
 
 // signIn is the command, its flags read.
 func (f *signInFlags) signIn(ctx context.Context, e env, where company.Address, out *lines) error {
-	u, err := f.at(ctx, e, f.way, f.version, where, nobodySignedIn)
+	a, err := f.at(ctx, e, f.way, f.version, where, nobodySignedIn)
 	if err != nil {
 		return err
 	}
-	defer u.close()
-	key := account.Key{Issuer: u.company.Issuer, Label: f.label}
-	before, err := u.accounts.Find(key)
+	defer a.Close()
+	before, err := a.Find(f.label)
 	switch {
 	case errors.Is(err, account.ErrLabel):
 		return usagef("--account %q: %v", f.label, err)
@@ -112,37 +111,30 @@ func (f *signInFlags) signIn(ctx context.Context, e env, where company.Address, 
 		return err
 	}
 	had := err == nil
-	place, err := f.place(u.accounts, had, before)
+	place, err := f.place(a.Accounts(), had, before)
 	if err != nil {
 		return err
 	}
-	if err := u.accounts.Check(ctx, place); err != nil {
+	if err := a.Accounts().Check(ctx, place); err != nil {
 		return keyringTrouble(err, nobodySignedIn)
-	}
-	sess, err := u.newSession()
-	if err != nil {
-		return err
 	}
 	stands := had
 	if had && !f.again {
-		if stands, err = f.stands(ctx, u, sess, before, out); err != nil || stands && before.Covers(f.asked) {
+		if stands, err = f.stands(ctx, e, a, before, out); err != nil || stands && before.Covers(f.asked) {
 			return err
 		}
 	}
 	ui := newSignInUI(e, f, out)
 	defer ui.close()
-	kind, scope, err := f.choose(u.company, before.Scope, stands, ui.handy())
+	kind, scope, err := f.choose(a.Company(), before.Scope, stands, ui.handy())
 	if err != nil {
-		return chooseTrouble(u.company, err)
+		return chooseTrouble(a.Company(), err)
 	}
-	result, err := signin.SignIn(ctx, signin.Config{
-		Company: u.company, Server: u.server, Session: sess, Client: u.client, Accounts: u.accounts, Label: f.label, Place: place,
-		ClientID: u.identity.ClientID(), Redirect: u.identity.RedirectURI(), UI: ui, Now: e.now,
-	}, kind, scope)
+	result, err := a.SignIn(ctx, agent.SignIn{Type: kind, Scope: scope, Account: f.label, Place: place, UI: ui})
 	if err != nil {
-		return &signInError{company: u.company, kind: kind, stands: stands, err: err}
+		return &signInError{company: a.Company(), kind: kind, stands: stands, err: err}
 	}
-	f.tell(e, u, result, out)
+	f.tell(e, result, out)
 	return nil
 }
 
@@ -161,34 +153,29 @@ func (f *signInFlags) place(accounts *account.Store, had bool, before account.Ac
 }
 
 // stands finds out whether the access that is kept is still good, by using it, and says so.
-func (f *signInFlags) stands(ctx context.Context, u *companyUse, sess *session.Session, before account.Account, out *lines) (bool, error) {
-	if before.ClientID != u.identity.ClientID() {
-		fmt.Fprintf(u.env.stderr, "The access that is kept belongs to the agent %s, and this home is now %s: you sign in anew.\n",
-			plaintext.Whole(before.ClientID), plaintext.Whole(u.identity.ClientID()))
+func (f *signInFlags) stands(ctx context.Context, e env, a *agent.Access, before account.Account, out *lines) (bool, error) {
+	if before.ClientID != a.ClientID() {
+		fmt.Fprintf(e.stderr, "The access that is kept belongs to the agent %s, and this home is now %s: you sign in anew.\n",
+			plaintext.Whole(before.ClientID), plaintext.Whole(a.ClientID()))
 		return false, nil
 	}
-	id, err := sess.Start(ctx)
-	if err != nil {
-		return false, &signInError{company: u.company, stands: true, err: err}
-	}
-	_, err = u.accounts.Refresh(ctx, before.Key, u.server, account.Request{SessionID: id, Key: sess.Key()})
+	now, err := a.Check(ctx, before.Label) // the Company may have changed what it reaches
 	if ended, ok := errors.AsType[*account.EndedError](err); ok {
-		fmt.Fprintf(u.env.stderr, "%s. You sign in anew.\n", plaintext.Whole(ended.Error()))
+		fmt.Fprintf(e.stderr, "%s. You sign in anew.\n", plaintext.Whole(ended.Error()))
 		return false, nil
 	}
 	if err != nil {
-		return false, &signInError{company: u.company, stands: true, err: err}
+		return false, &signInError{company: a.Company(), stands: true, err: err}
 	}
-	now, err := u.accounts.Find(before.Key) // the Company may have changed what it reaches
-	if err != nil || !now.Covers(f.asked) {
-		return err == nil, err
+	if !now.Covers(f.asked) {
+		return true, nil
 	}
 	if f.json {
-		out.write(signedInLine{Time: u.env.now(), Event: "signed_in", accountLine: lineOfAccount(now), Already: true, Missing: []string{}})
+		out.write(signedInLine{Time: e.now(), Event: "signed_in", accountLine: lineOfAccount(now), Already: true, Missing: []string{}})
 	} else {
-		fmt.Fprintf(u.env.stdout, "already signed in at %s\n", plaintext.Domain(now.Domain))
-		printAccount(u.env, now)
-		fmt.Fprintln(u.env.stdout, "  nothing was done; --again signs in anew, --scope asks for more")
+		fmt.Fprintf(e.stdout, "already signed in at %s\n", plaintext.Domain(now.Domain))
+		printAccount(e, now)
+		fmt.Fprintln(e.stdout, "  nothing was done; --again signs in anew, --scope asks for more")
 	}
 	return true, nil
 }
@@ -233,7 +220,7 @@ type signedInLine struct {
 }
 
 // tell says what came of it.
-func (f *signInFlags) tell(e env, u *companyUse, r signin.Result, out *lines) {
+func (f *signInFlags) tell(e env, r signin.Result, out *lines) {
 	a, unrevoked := r.Kept.Account, ""
 	if err := r.Kept.Unrevoked; err != nil {
 		unrevoked = plaintext.Whole(err.Error()).String()

@@ -20,6 +20,8 @@ type signInError struct {
 	kind    signin.Type // empty before one was begun
 	stands  bool        // there is an access from before
 	err     error
+	// onScreen says that the terminal UI tells it, whose keys take the place of commands.
+	onScreen bool
 }
 
 // Error implements error.
@@ -70,6 +72,9 @@ func signInTrouble(err error) *trouble.Error {
 		t.Undone += "; the access from before stands"
 	}
 	failed.say(t)
+	if failed.onScreen {
+		t.Next = onScreen(t.Next, failed.company.Domain)
+	}
 	return t
 }
 

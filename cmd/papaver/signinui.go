@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/papaver-agent/papaver/internal/plaintext"
@@ -46,7 +44,7 @@ func (u *signInUI) close() {
 
 // handy reports whether the User has a browser where this runs.
 func (u *signInUI) handy() bool {
-	return isTerminal(u.env.stdin) && (u.env.getenv("DISPLAY") != "" || u.env.getenv("WAYLAND_DISPLAY") != "")
+	return isTerminal(u.env.stdin) && desktop(u.env)
 }
 
 func (u *signInUI) say(format string, args ...any) { fmt.Fprintf(u.env.stderr, format+"\n", args...) }
@@ -94,22 +92,12 @@ func (u *signInUI) Address(ctx context.Context, p signin.AddressPrompt) error {
 		p.Redirect, u.when(p.Ends))
 	u.out.write(addressLine{Time: u.env.now(), Event: "address", Company: p.Domain, Scope: safe(p.Scope), URL: p.URL, Ends: p.Ends.UTC()})
 	if u.flags.open || u.handy() && !u.flags.given["open"] {
-		u.browse(ctx, p.URL)
+		// That it can't be opened is no error: the address is there to read.
+		if err := browse(ctx, p.URL); err != nil {
+			u.say("It could not be opened from here (%v).", err)
+		}
 	}
 	return u.out.failed()
-}
-
-// browse opens the page in the User's own browser. That it can't be opened is no error: the address is there to read.
-func (u *signInUI) browse(_ context.Context, address string) {
-	cmd := exec.Command("xdg-open", address) // outlives us, and our context with us
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	err := cmd.Start()
-	if err == nil {
-		err = cmd.Process.Release()
-	}
-	if err != nil {
-		u.say("It could not be opened from here (%v).", err)
-	}
 }
 
 // refusedLine is a callback address that was not taken.

@@ -110,21 +110,21 @@ func keptAt(store *account.Store, where company.Address, label string) (account.
 
 // signOut has the Company revoke the access.
 func (f *flags) signOut(ctx context.Context, e env, given *wayFlags, version *profileFlag, where company.Address, kept account.Account) error {
-	u, err := f.at(ctx, e, given, version, where, nobodySignedOut)
+	a, err := f.at(ctx, e, given, version, where, nobodySignedOut)
 	if err != nil {
 		if t, ok := errors.AsType[*trouble.Error](err); ok {
 			t.Next += "; --forget drops the token here without asking the Company"
 		}
 		return err
 	}
-	defer u.close()
-	if kept.Issuer != u.company.Issuer {
+	defer a.Close()
+	if kept.Issuer != a.Company().Issuer {
 		return &trouble.Error{
 			What: "the sign-in is for another issuer than the one " + where.Domain() + " names now", Done: "what the Company publishes was read",
 			Undone: nobodySignedOut, Next: "the token goes to no other issuer; --forget drops it here",
 		}
 	}
-	_, err = u.accounts.SignOut(ctx, kept.Key, u.server)
+	_, err = a.SignOut(ctx, kept.Label)
 	if ctx.Err() != nil {
 		return &trouble.Error{What: "interrupted", Err: ctx.Err(), Done: "the Company may have been asked", Undone: "the token is kept here", Next: "run papaver signout again"}
 	}

@@ -14,7 +14,11 @@ import (
 func runTUI(ctx context.Context, e env, args []string) error {
 	f := newFlags("tui")
 	plain := f.Bool("plain", false, "ask line by line instead of in a full screen")
+	given, version := f.addWay(), f.spoken()
 	if _, err := f.parse(e, args, 0, 0); err != nil {
+		return err
+	}
+	if err := given.check(); err != nil {
 		return err
 	}
 	dir, err := f.homeDir(e)
@@ -38,7 +42,11 @@ func runTUI(ctx context.Context, e env, args []string) error {
 		return err
 	}
 	defer client.Close()
-	err = draw(ctx, e, *plain, tui.Config{Feed: client, Terminal: terminal})
+	cfg := tui.Config{Feed: client, Terminal: terminal, Accounts: &tuiAccounts{e: e, flags: f, way: given, version: version}}
+	if desktop(e) {
+		cfg.Browse = browse
+	}
+	err = draw(ctx, e, *plain, cfg)
 	switch {
 	case errors.Is(err, tui.ErrInterrupted), errors.Is(err, tui.ErrHangUp), ctx.Err() != nil:
 		return exitCode(exitInterrupted) // a hang-up is noticed as a signal or as the terminal's end, whichever comes first

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"github.com/papaver-agent/papaver/account"
+	"github.com/papaver-agent/papaver/agent"
+	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/signin"
+	"github.com/papaver-agent/papaver/tui"
+)
+
+// tuiAccounts is the home's accounts for the terminal UI.
+type tuiAccounts struct {
+	e       env
+	flags   *flags
+	way     *wayFlags
+	version *profileFlag
+}
+
+// Known implements tui.Accounts.
+func (t *tuiAccounts) Known(context.Context) ([]tui.Known, error) {
+	all, err := t.flags.gather(t.e)
+	var known []tui.Known
+	for _, k := range all {
+		known = append(known, tui.Known{Domain: k.domain, Issuer: k.issuer, Name: k.name, UserID: k.user, Accounts: k.accounts})
+	}
+	return known, err
+}
+
+// open makes ready what is needed at the Company.
+func (t *tuiAccounts) open(ctx context.Context, address, undone string) (*agent.Access, error) {
+	where, err := company.ParseAddress(address)
+	if err != nil {
+		return nil, &trouble.Error{What: err.Error(), Done: "nothing", Undone: undone, Next: "type it as shop.example or https://shop.example"}
+	}
+	return t.flags.at(ctx, t.e, t.way, t.version, where, undone)
+}
+
+// Offers implements tui.Accounts.
+func (t *tuiAccounts) Offers(ctx context.Context, address, label string) (tui.Offers, error) {
+	a, err := t.open(ctx, address, nobodySignedIn)
+	if err != nil {
+		return tui.Offers{}, err
+	}
+	defer a.Close()
+	c := a.Company()
+	out := tui.Offers{Domain: c.Domain, Name: c.Name, Scopes: c.SignIn.Scopes}
+	before, err := a.Find(label)
+	if err != nil && !errors.Is(err, account.ErrNone) {
+		return tui.Offers{}, err
+	}
+	for _, o := range signin.Offers(c) {
+		offered := tui.OfferedType{Type: o.Type, Scopes: o.Scopes, Suggested: before.Scope}
+		if len(before.Scope) == 0 {
+			_, offered.Suggested, _ = signin.Choose(c, o.Type, nil, true) // none where none is clearly the least
+		}
+		out.Types = append(out.Types, offered)
+	}
+	return out, nil
+}
+
+// SignIn implements tui.Accounts.
+func (t *tuiAccounts) SignIn(ctx context.Context, c tui.Choice, ui signin.UI) (signin.Result, error) {
+	a, err := t.open(ctx, c.Address, nobodySignedIn)
+	if err != nil {
+		return signin.Result{}, err
+	}
+	defer a.Close()
+	before, err := a.Find(c.Account)
+	had := err == nil
+	if err != nil && !errors.Is(err, account.ErrNone) {
+		return signin.Result{}, err
+	}
+	place := before.Place
+	if !had {
+		if place, err = a.Accounts().Preferred(); err != nil {
+			return signin.Result{}, err
+		}
+	}
+	if err := a.Accounts().Check(ctx, place); err != nil {
+		return signin.Result{}, keyringTrouble(err, nobodySignedIn)
+	}
+	result, err := a.SignIn(ctx, agent.SignIn{Type: c.Type, Scope: c.Scope, Account: c.Account, Place: place, UI: ui})
+	if errors.Is(err, context.Canceled) {
+		return result, err
+	}
+	if err != nil {
+		return result, signInTrouble(&signInError{company: a.Company(), kind: c.Type, stands: had, err: err, onScreen: true})
+	}
+	return result, nil
+}
+
+// SignOut implements tui.Accounts.
+func (t *tuiAccounts) SignOut(ctx context.Context, address, label string) error {
+	where, err := company.ParseAddress(address)
+	if err != nil {
+		return err
+	}
+	_, store, err := t.flags.openHome(t.e)
+	if err != nil {
+		return err
+	}
+	kept, err := keptAt(store, where, label)
+	if err != nil {
+		return err
+	}
+	return t.flags.signOut(ctx, t.e, t.way, t.version, where, kept)
+}
+
+// browse opens a page in the User's own browser.
+func browse(_ context.Context, address string) error {
+	cmd := exec.Command("xdg-open", address) // outlives us, and our context with us
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err := cmd.Start()
+	if err == nil {
+		err = cmd.Process.Release()
+	}
+	if err != nil {
+		return fmt.Errorf("open the page: %w", err)
+	}
+	return nil
+}
+
+// desktop reports whether there is one where this runs.
+func desktop(e env) bool { return e.getenv("DISPLAY") != "" || e.getenv("WAYLAND_DISPLAY") != "" }
+
+// onScreen is what to do next, for the terminal UI: its keys in place of commands.
+func onScreen(next, domain string) string {
+	next = strings.ReplaceAll(next, "run papaver signin "+domain+" again", "press s to try again")
+	next = strings.ReplaceAll(next, "run papaver signin again", "press s to try again")
+	next = strings.ReplaceAll(next, "another --type", "another type")
+	return strings.ReplaceAll(next, ", and name scopes that it lists with --scope", ", and mark scopes that it lists")
+}
