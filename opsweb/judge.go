@@ -25,7 +25,7 @@ const (
 	OtherSid    Refusal = "sid names a Session that this context is not joined to"
 	BadRef      Refusal = "ref is not 1 to 2048 of A-Z a-z 0-9 - _ ."
 	SeenBefore  Refusal = "the same reference came before, so a cache may have repeated it"
-	RoundOver   Refusal = "its act was made again for an operation that is performed, or whose outcome is not known"
+	RoundOver   Refusal = "its request was made before, for an operation that is performed or whose outcome is not known"
 	NoEndpoint  Refusal = "the Company lists no operations endpoint"
 	TooMany     Refusal = "too many operations are open or came at once"
 	NotWritten  Refusal = "it could not be written down in time"

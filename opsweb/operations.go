@@ -12,6 +12,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -140,6 +141,9 @@ func (o *Operations) Held(ctx context.Context, h browser.Held) {
 	o.mu.Lock()
 	s, ref, why := o.judgeLocked(h)
 	r := o.expectingLocked(s, h)
+	if r == nil {
+		r = o.repeatedLocked(s, h)
+	}
 	if why == "" && r != nil && r.overLocked() {
 		why = RoundOver
 	}
@@ -225,6 +229,24 @@ func (o *Operations) expectingLocked(s *site, h browser.Held) *round {
 		return nil
 	}
 	return r
+}
+
+// repeatedLocked returns the round whose very request h repeats while an approval of it may be at the Company, or after it
+// was not known what became of that: the page made it by itself, or for the same act. Another operation for the same action
+// is not asked about before the first one's end is known (Operations v3, section 7); an act that we make anew is another
+// matter.
+func (o *Operations) repeatedLocked(s *site, h browser.Held) *round {
+	if s == nil {
+		return nil
+	}
+	for _, r := range slices.Backward(o.rounds) {
+		same := r.site == s && r.held.Method() == h.Method() && r.held.URL() == h.URL()
+		open := r.state.Spent() && !r.state.final() || r.state == Settled && r.outcome == Unknown
+		if same && open && (h.Act() == nil || h.Act() == r.act()) {
+			return r
+		}
+	}
+	return nil
 }
 
 // overLocked reports whether no reference that comes of the round's act may be put to the User any more: the operation
