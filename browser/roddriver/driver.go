@@ -114,16 +114,16 @@ func (s session) GetSessionID() proto.TargetSessionID { return s.id }
 
 // Call implements [proto.Client]: it returns soon after ctx ends, and at once when what is called is gone.
 func (s session) Call(ctx context.Context, id, method string, params any) ([]byte, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stop := context.AfterFunc(s.gone, func() { cancel(context.Cause(s.gone)) })
-	defer stop()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	if s.gone.Err() != nil {
+		return nil, context.Cause(s.gone)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(s.gone, cancel)
+	defer stop()
 	result, err := s.engine.client.Call(ctx, id, method, params)
-	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = context.Cause(ctx)
+	if err != nil && s.gone.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = context.Cause(s.gone)
 	}
 	return result, err
 }
