@@ -29,6 +29,7 @@ type terminal struct {
 
 	mu      sync.Mutex
 	screen  *emulator
+	sent    *strings.Builder // all that it was sent, when that is recorded
 	changed chan struct{}
 }
 
@@ -59,6 +60,9 @@ func (s *terminal) read() {
 		n, err := s.master.Read(buf)
 		s.mu.Lock()
 		s.screen.write(buf[:n])
+		if s.sent != nil {
+			s.sent.Write(buf[:n])
+		}
 		close(s.changed)
 		s.changed = make(chan struct{})
 		s.mu.Unlock()
