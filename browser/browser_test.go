@@ -40,14 +40,17 @@ func (l *heldLog) all() []browser.Held {
 // of it is left.
 func start(t *testing.T, driver browser.Driver, onHeld func(context.Context, browser.Held)) *browser.Browser {
 	t.Helper()
+	return startWith(t, browser.Config{Driver: driver, OnHeld: onHeld})
+}
+
+// startWith is start with what else a configuration may say.
+func startWith(t *testing.T, cfg browser.Config) *browser.Browser {
+	t.Helper()
 	t.Setenv("TMPDIR", shortTempDir(t))
-	b, err := browser.Start(t.Context(), browser.Config{
-		Driver:    driver,
-		NoSandbox: os.Getenv("PAPAVER_TEST_SANDBOX") == "off" || os.Geteuid() == 0,
-		Watch:     field,
-		Private:   func(host string) bool { return host == "127.0.0.1" },
-		OnHeld:    onHeld,
-	})
+	cfg.NoSandbox = os.Getenv("PAPAVER_TEST_SANDBOX") == "off" || os.Geteuid() == 0
+	cfg.Watch = field
+	cfg.Private = func(host string) bool { return host == "127.0.0.1" }
+	b, err := browser.Start(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
