@@ -41,7 +41,10 @@ func (d dana) OneTimeCode(context.Context, signin.OneTimePrompt) ([]byte, error)
 }
 
 // signIn signs the home in at the site, without a browser.
-func (w *world) signIn(as int) {
+func (w *world) signIn(as int) { w.signInAs(as, "") }
+
+// signInAs signs in one of several accounts, under the word for it.
+func (w *world) signInAs(as int, label string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
@@ -50,7 +53,7 @@ func (w *world) signIn(as int) {
 		w.t.Fatal(err)
 	}
 	defer access.Close()
-	how := agent.SignIn{Type: signin.Mediated, Scope: []string{"poppy:read", "poppy:write"}, UI: dana{as: as}}
+	how := agent.SignIn{Type: signin.Mediated, Scope: []string{"poppy:read", "poppy:write"}, Account: label, UI: dana{as: as}}
 	if _, err := access.SignIn(ctx, how); err != nil {
 		w.t.Fatal(err)
 	}
@@ -73,10 +76,12 @@ func (w *world) control(name string, values map[string]any) {
 	}
 }
 
-func (w *world) startSignedIn(l *log) *agent.Agent {
+func (w *world) startSignedIn(l *log) *agent.Agent { return w.startSignedInAs(l, "") }
+
+func (w *world) startSignedInAs(l *log, label string) *agent.Agent {
 	w.t.Helper()
 	a, err := agent.Start(w.t.Context(), agent.Config{
-		Home: w.home, Driver: chromedpdriver.Driver{}, ConnectTo: w.site.ConnectTo(), CACerts: []string{w.cacert}, SignedIn: true,
+		Home: w.home, Driver: chromedpdriver.Driver{}, ConnectTo: w.site.ConnectTo(), CACerts: []string{w.cacert}, SignedIn: true, Account: label,
 		NoSandbox: os.Getenv("PAPAVER_TEST_SANDBOX") == "off" || os.Geteuid() == 0, Title: "test", Events: l.add,
 	})
 	if err != nil {
@@ -156,6 +161,29 @@ func TestASignedInRunIsSignedInUntilTheUserDisconnectsTheAgent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A User's two accounts at one Company are two sign-ins, each with Sessions of its own.
+//
+// Clauses: S01-4.4.18
+func TestTwoAccountsAtOneCompanyShareNothing(t *testing.T) {
+	w := newWorldOf(t, testsite.Config{Profile: "0.2", Control: "127.0.0.1:0"})
+	sids := make(map[string]bool)
+	for as, label := range []string{"home", "work"} {
+		w.signInAs(as, label)
+	}
+	for as, label := range []string{"home", "work"} {
+		l := &log{}
+		v := w.visit(w.startSignedInAs(l, label))
+		if text := w.page(v, accountPage); !strings.Contains(text, testsite.Accounts()[as].Email) || strings.Contains(text, testsite.Accounts()[1-as].Email) {
+			t.Errorf("signed in to %s, the account's page says %q", label, text)
+		}
+		sids[l.sid()] = true
+	}
+	if len(sids) != 2 {
+		t.Errorf("Sessions %v", sids)
+	}
+	w.counted(0, 0)
 }
 
 // An operation of a signed-in Session is approved in it, with its token beside the Session header.
