@@ -89,8 +89,9 @@ func (r *round) returned(op operation.Operation) move {
 				other.meetsLocked(op, successor{reference: r.reference, held: r.held})
 			}
 			return move{on: evSame, body: MergedInto{Into: other.id}, into: other}
-		case same && other.state == Settled && (other.outcome == Refused || other.outcome == Declined || other.outcome == Expired):
-			return settlef(other.outcome, "this revision was %s before in this run, and is not asked again", other.outcome)
+		case same && other.state == Settled && (other.verdict == Refused || other.verdict == Declined || other.verdict == Expired):
+			// The outcome is unknown while an approval of an earlier revision lives.
+			return settlef(other.outcome, "this revision was %s before in this run, and is not asked again", other.verdict)
 		}
 	}
 	return r.fetchedLocked(op)

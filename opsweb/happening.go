@@ -122,6 +122,9 @@ type MergedInto struct {
 type SettledAs struct {
 	Outcome Outcome `json:"outcome"`
 	Why     string  `json:"why,omitempty"`
+	// Verdict is what the last revision itself came to, when Outcome is unknown because an approval of an earlier one
+	// is still recorded.
+	Verdict Outcome `json:"verdict,omitempty"`
 }
 
 // Trouble: something of ours went wrong that belongs to no round's outcome.

@@ -22,6 +22,7 @@ type round struct {
 	// Guarded by ops.mu.
 	state   State
 	outcome Outcome
+	verdict Outcome      // what the last revision itself came to; another one than outcome while an earlier approval lives
 	into    *round       // when state is Merged: the round that has the operation
 	stopped error        // the round could not go on; its state in the ledger stands
 	held    browser.Held // the refusal that is to be made again; set by the round's goroutine alone
@@ -98,9 +99,10 @@ type move struct {
 	on      Event
 	body    any
 	outcome Outcome
-	into    *round // of evSame
-	tells   any    // what is told when the line is on disk, before the body
-	written bool   // the line is on disk already
+	verdict Outcome // what the present revision itself came to, when that is not outcome
+	into    *round  // of evSame
+	tells   any     // what is told when the line is on disk, before the body
+	written bool    // the line is on disk already
 }
 
 // telling has a move tell news too, when its line is on disk.
@@ -186,7 +188,10 @@ func (r *round) apply(ctx context.Context, m move) error {
 	r.ops.mu.Lock()
 	r.state, r.into = a.to, m.into
 	if m.outcome != "" {
-		r.outcome = m.outcome
+		r.outcome, r.verdict = m.outcome, m.outcome
+	}
+	if m.verdict != "" {
+		r.verdict = m.verdict
 	}
 	r.ops.mu.Unlock()
 	// The news goes out before Settle can return because of it.
@@ -222,7 +227,8 @@ func (r *round) whileAlive(m move) move {
 	if s, ok := m.body.(SettledAs); ok && s.Why != "" {
 		said += " (" + s.Why + ")"
 	}
-	alive := settlef(Unknown, "%s, and the approval of revision %s before is still recorded: it can be used until %s", said, r.alive.revision, r.alive.ends)
+	why := fmt.Sprintf("%s, and the approval of revision %s before is still recorded: it can be used until %s", said, r.alive.revision, r.alive.ends)
+	alive := move{on: evSettle, outcome: Unknown, verdict: m.outcome, body: SettledAs{Outcome: Unknown, Why: why, Verdict: m.outcome}}
 	return alive.telling(m.tells)
 }
 
