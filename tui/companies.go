@@ -127,7 +127,7 @@ func (c *companies) keys(browser bool) []binding {
 	case stageBusy:
 		return []binding{{[]string{"esc", "q"}, actLeave, "Esc", "stop"}}
 	case stageType:
-		return typeKeys()
+		return typeKeys(len(c.offers) > 0)
 	case stageScope:
 		return scopeKeys()
 	case stageSigning:
@@ -138,7 +138,7 @@ func (c *companies) keys(browser bool) []binding {
 		return endedKeys(c.result == nil)
 	default:
 		at, some := c.at()
-		return companiesKeys(some && at.known.address != "", some && at.signed)
+		return companiesKeys(len(c.entries()) > 1, some && at.known.address != "", some && at.signed)
 	}
 }
 
@@ -285,8 +285,9 @@ func (m *model) failure(err error) *troubleText {
 func (m *model) offered(msg offersMsg) tea.Cmd {
 	c := &m.companies
 	if msg.err != nil {
+		address := c.choice.Address
 		cmd := m.toCompanies(nil)
-		m.companies.failed = m.failure(msg.err)
+		m.companies.failed, m.companies.choice.Address = m.failure(msg.err), address
 		return cmd
 	}
 	c.over()

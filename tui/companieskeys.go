@@ -9,12 +9,12 @@ import (
 // arrowKeys scroll where the space bar does something else.
 func arrowKeys() []binding { return scrollKeys()[:4] }
 
-// companiesKeys are the keys of the list of Companies. address says that the chosen one can be signed in to, signed that
+// companiesKeys are the keys of the list of Companies. several says that there is a choice, address says that the chosen one can be signed in to, signed that
 // it can be signed out of.
-func companiesKeys(address, signed bool) []binding {
-	keys := []binding{
-		{[]string{"up"}, actUp, "↑", "choose"},
-		{[]string{"down"}, actDown, "↓", "choose"},
+func companiesKeys(several, address, signed bool) []binding {
+	var keys []binding
+	if several {
+		keys = chooseKeys()
 	}
 	switch {
 	case address && signed:
@@ -49,23 +49,25 @@ func fieldKeys(scrolls bool, leave words) []binding {
 	return append(keys, binding{[]string{"esc"}, actLeave, "Esc", leave})
 }
 
-func typeKeys() []binding {
-	return []binding{
-		{[]string{"up"}, actUp, "↑", "choose"},
-		{[]string{"down"}, actDown, "↓", "choose"},
-		{[]string{"enter", " "}, actOpen, "Enter", "go on"},
-		{[]string{"q", "esc"}, actLeave, "q", "back"},
+func chooseKeys() []binding {
+	return []binding{{[]string{"up"}, actUp, "↑", "choose"}, {[]string{"down"}, actDown, "↓", "choose"}}
+}
+
+// typeKeys are the keys of the choice of a type. some says that one is offered.
+func typeKeys(some bool) []binding {
+	var keys []binding
+	if some {
+		keys = append(chooseKeys(), binding{[]string{"enter", " "}, actOpen, "Enter", "go on"})
 	}
+	return append(keys, binding{[]string{"q", "esc"}, actLeave, "q", "back"})
 }
 
 func scopeKeys() []binding {
-	return []binding{
-		{[]string{"up"}, actUp, "↑", "choose"},
-		{[]string{"down"}, actDown, "↓", "choose"},
-		{[]string{" "}, actMark, "space", "mark"},
-		{[]string{"enter"}, actOpen, "Enter", "sign in"},
-		{[]string{"q", "esc"}, actLeave, "q", "back"},
-	}
+	return append(chooseKeys(),
+		binding{[]string{" "}, actMark, "space", "mark"},
+		binding{[]string{"enter"}, actOpen, "Enter", "sign in"},
+		binding{[]string{"q", "esc"}, actLeave, "q", "back"},
+	)
 }
 
 func endedKeys(failed bool) []binding {
@@ -151,6 +153,9 @@ func (m *model) listedKey(does action) tea.Cmd {
 	case actNew:
 		c.stage, c.failed, c.top = stageAddress, nil, 0
 		c.field = field{address: true}
+		if !some || at.known.address != c.choice.Address { // what was typed last, and could not be read
+			c.field.text = []byte(c.choice.Address)
+		}
 	case actHelp:
 		m.help = m.newHelp()
 	case actLeave:

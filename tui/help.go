@@ -18,7 +18,7 @@ func (v helpView) body(p painter, w int) []line {
 		{"On the list of questions", listKeys()},
 	}
 	if v.companies {
-		parts = append(parts, part{"On the Companies", companiesKeys(true, true)}, part{"While you type for a sign-in", fieldKeys(true, "stop")})
+		parts = append(parts, part{"On the Companies", companiesKeys(true, true, true)}, part{"While you type for a sign-in", fieldKeys(true, "stop")})
 	}
 	for _, part := range parts {
 		out = append(out, line{ours(part.title, strong)})

@@ -329,3 +329,21 @@ func TestThePlainWayListsTheCompaniesAndNamesTheCommands(t *testing.T) {
 	}
 	golden(t, "plain-companies-80x24", strings.ReplaceAll(b.text(), "\r\n", "\n"))
 }
+
+func TestAnAddressThatCouldNotBeReadIsThereToMend(t *testing.T) {
+	b, f := atTheCompanies(t, 80, 40)
+	f.err = &trouble.Error{What: "shop.exampel could not be reached", Undone: "nothing was signed in"}
+	b.press(runes("n"))
+	b.type_("shop.exampel")
+	b.press(special(tea.KeyEnter))
+	b.wantText("shop.exampel could not be reached")
+	f.err = nil
+	b.press(runes("n"))
+	b.wantText("> shop.exampel_")
+	b.press(special(tea.KeyBackspace), special(tea.KeyBackspace))
+	b.type_("le")
+	b.press(special(tea.KeyEnter))
+	if got := strings.Join(f.asked, " "); got != "shop.exampel shop.example" {
+		t.Errorf("asked %q", got)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -63,7 +64,18 @@ func (t *tuiAccounts) Offers(ctx context.Context, address, label string) (tui.Of
 		}
 		out.Types = append(out.Types, offered)
 	}
+	if !desktop(t.e) { // no browser at hand: a link that opens anywhere comes first
+		slices.SortStableFunc(out.Types, func(a, b tui.OfferedType) int { return elsewhere(b.Type) - elsewhere(a.Type) })
+	}
 	return out, nil
+}
+
+// elsewhere is 1 for the type that needs no browser on this machine.
+func elsewhere(t signin.Type) int {
+	if t == signin.Device {
+		return 1
+	}
+	return 0
 }
 
 // SignIn implements tui.Accounts.
@@ -85,7 +97,9 @@ func (t *tuiAccounts) SignIn(ctx context.Context, c tui.Choice, ui signin.UI) (s
 		}
 	}
 	if err := a.Accounts().Check(ctx, place); err != nil {
-		return signin.Result{}, keyringTrouble(err, nobodySignedIn)
+		failed := trouble.Of(keyringTrouble(err, nobodySignedIn))
+		failed.Next = onScreen(failed.Next, a.Company().Domain)
+		return signin.Result{}, failed
 	}
 	result, err := a.SignIn(ctx, agent.SignIn{Type: c.Type, Scope: c.Scope, Account: c.Account, Place: place, UI: ui})
 	if errors.Is(err, context.Canceled) {
@@ -111,7 +125,11 @@ func (t *tuiAccounts) SignOut(ctx context.Context, address, label string) error 
 	if err != nil {
 		return err
 	}
-	return t.flags.signOut(ctx, t.e, t.way, t.version, where, kept)
+	err = t.flags.signOut(ctx, t.e, t.way, t.version, where, kept)
+	if said, ok := errors.AsType[*trouble.Error](err); ok {
+		said.Next = onScreen(said.Next, where.Domain())
+	}
+	return err
 }
 
 // browse opens a page in the User's own browser.
@@ -133,8 +151,14 @@ func desktop(e env) bool { return e.getenv("DISPLAY") != "" || e.getenv("WAYLAND
 
 // onScreen is what to do next, for the terminal UI: its keys in place of commands.
 func onScreen(next, domain string) string {
-	next = strings.ReplaceAll(next, "run papaver signin "+domain+" again", "press s to try again")
-	next = strings.ReplaceAll(next, "run papaver signin again", "press s to try again")
-	next = strings.ReplaceAll(next, "another --type", "another type")
-	return strings.ReplaceAll(next, ", and name scopes that it lists with --scope", ", and mark scopes that it lists")
+	return strings.NewReplacer(
+		"run papaver signin "+domain+" again", "press s to try again",
+		"run papaver signin again", "press s to try again",
+		"another --type", "another type",
+		", and name scopes that it lists with --scope", ", and mark scopes that it lists",
+		"run papaver signout again", "press o to try again",
+		"papaver signout --forget", "papaver signout "+domain+" --forget",
+		"--forget drops", "papaver signout "+domain+" --forget drops",
+		"--keyring=false keeps", "papaver signin "+domain+" --keyring=false keeps",
+	).Replace(next)
 }
