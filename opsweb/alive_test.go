@@ -59,3 +59,43 @@ func TestANoToNewTermsIsNotForgottenWhileTheApprovalBeforeLives(t *testing.T) {
 		})
 	}
 }
+
+// In a later run too: the revision that was declined is not approved again, and the one that is recorded is still looked
+// up, with its own reference.
+//
+// Clauses: OPS3-6.88
+func TestADeclineOfNewTermsIsNotForgottenInALaterRun(t *testing.T) {
+	for name, tc := range map[string]struct {
+		endpoint []answer
+		site     []page
+		want     string
+		outcome  Outcome
+	}{
+		"the declined revision": {[]answer{dayOf("v2"), state("approved")}, nil, "ACT sighting LOOK:r3 operation LOOK:r1 settled", Unknown},
+		"both":                  {[]answer{dayOf("v2"), state("performed")}, nil, "ACT sighting LOOK:r3 operation LOOK:r1 settled", Performed},
+		"the recorded one":      {[]answer{dayOf("v1"), state("approved"), state("performed")}, []page{done}, "ACT sighting LOOK:r3 operation LOOK:r1 approved-before replaying RELOAD replayed LOOK:r1 settled", Performed},
+		"a third":               {[]answer{dayOf("v3"), state("performed")}, nil, "ACT sighting LOOK:r3 operation LOOK:r1 settled", Performed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.company.script = whileOneLives(declinedOf("v2"))
+				w.chrome.script = []page{refusedScript("r1"), refusedScript("r2")}
+				stop := w.answers(yes, yes)
+				w.press(w.tab)
+				w.must(w.settle())
+				stop()
+				w.laterRun()
+				w.company.script, w.chrome.script = tc.endpoint, append([]page{refused("r3")}, tc.site...)
+				w.press(w.tab)
+				w.must(w.settle())
+				if got := w.trace(); got != tc.want {
+					t.Errorf("what happened:\n got %s\nwant %s", got, tc.want)
+				}
+				if got := w.ops.Outcomes(); !slices.Equal(got, []Outcome{tc.outcome}) {
+					t.Errorf("outcomes = %v, want %s", got, tc.outcome)
+				}
+			})
+		})
+	}
+}

@@ -37,13 +37,16 @@ func (r *round) earlier(op operation.Operation) ([]Past, error) {
 // because of it; no event when the User may be asked.
 func (r *round) lookUpEarlier(ctx context.Context) (move, error) {
 	op := r.op
-	if m, err := r.endedBefore(); err != nil || m.on != "" {
+	if m, err := r.endedBefore(Performed); err != nil || m.on != "" {
 		return m, err
 	}
 	for {
 		open, err := r.earlier(op)
-		if err != nil || len(open) == 0 {
+		if err != nil {
 			return move{}, err
+		}
+		if len(open) == 0 {
+			return r.endedBefore(Declined)
 		}
 		if r.looked == nil {
 			r.looked = make(map[string]bool)
@@ -56,9 +59,10 @@ func (r *round) lookUpEarlier(ctx context.Context) (move, error) {
 	}
 }
 
-// endedBefore settles a round whose operation was performed, or whose very revision was declined (OPS3-6.88), in any run. A
-// Company may forget what it performed and return the operation anew (Operations v3, section 7); the ledger does not.
-func (r *round) endedBefore() (move, error) {
+// endedBefore settles a round whose operation was performed, or whose very revision was declined (OPS3-6.88), in any run:
+// whichever of the two is asked for. A Company may forget what it performed and return the operation anew (Operations v3,
+// section 7); the ledger does not.
+func (r *round) endedBefore(as Outcome) (move, error) {
 	records, err := r.ops.cfg.Ledger.Records(r.ops.life)
 	if err != nil {
 		return move{}, fmt.Errorf("round %s: the ledger could not be read for earlier ends of its operation: %w", r.id, err)
@@ -69,9 +73,9 @@ func (r *round) endedBefore() (move, error) {
 			continue
 		}
 		switch {
-		case p.Outcome == Performed:
+		case as == Performed && p.Outcome == Performed:
 			return settlef(Performed, "it was performed already, by the approval of round %s; the new reference is not approved", p.ID), nil
-		case p.Outcome == Declined && p.sent != nil && s.Revision == r.op.Revision:
+		case as == Declined && p.Verdict == Declined && p.sent != nil && s.Revision == r.op.Revision:
 			return settle(Declined, "the Company declined an approval of this very revision before; it is not approved again"), nil
 		}
 	}
@@ -117,7 +121,8 @@ func (r *round) afterEarlier(ctx context.Context, p Past, op operation.Operation
 // approvedBefore goes on when an earlier approval of op is recorded and not used up: of these very terms, the act is made
 // again and nobody is asked; of others, the User is asked, and told of it.
 func (r *round) approvedBefore(p Past, sent Sent, reference Reference, op operation.Operation) move {
-	if sent.Revision == op.Revision && p.TermsHash == op.Terms.Hash() {
+	before, known := p.operation(sent.Revision)
+	if sent.Revision == op.Revision && known && before.Terms.Hash() == op.Terms.Hash() {
 		r.reference, r.replays = reference, 0
 		r.keepAlive()
 		return move{on: evApprovedBefore, body: ApprovedBefore{Earlier: p.ID, Sent: sent}}
@@ -127,7 +132,7 @@ func (r *round) approvedBefore(p Past, sent Sent, reference Reference, op operat
 	}
 	r.ops.mu.Lock()
 	defer r.ops.mu.Unlock()
-	r.alive = &living{reference: reference, revision: sent.Revision, ends: p.Ends}
+	r.alive = &living{reference: reference, revision: sent.Revision, ends: before.ExpiresAtSent}
 	return move{}
 }
 

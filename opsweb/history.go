@@ -17,6 +17,7 @@ type Past struct {
 	OpID    string
 	State   State
 	Outcome Outcome // when State is Settled
+	Verdict Outcome // what the last revision itself came to, when State is Settled
 	Records []ledger.Record
 
 	Revision  string // of the last terms
@@ -31,10 +32,10 @@ type Past struct {
 // there is none. Nobody may be asked about its operation before that is known.
 func (p Past) Approval() *Sent {
 	switch {
-	case p.State.Spent(), p.State == Settled && p.Outcome == Unknown:
+	case p.State.Spent(), p.State == Settled && p.Outcome == Unknown && p.Verdict == Unknown:
 		return p.last()
-	case !p.State.final():
-		return p.alive
+	case !p.State.final(), p.State == Settled && p.Outcome == Unknown:
+		return p.alive // the last revision's was not recorded
 	}
 	return nil
 }
@@ -132,7 +133,10 @@ func (p *Past) take(rec ledger.Record) {
 	case "settled":
 		var s SettledAs
 		if json.Unmarshal(rec.Data, &s) == nil {
-			p.Outcome = s.Outcome
+			p.Outcome, p.Verdict = s.Outcome, s.Outcome
+			if s.Verdict != "" {
+				p.Verdict = s.Verdict
+			}
 		}
 	}
 	for _, a := range arrows {
