@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/internal/pace"
 	"github.com/papaver-agent/papaver/internal/secret"
 	"github.com/papaver-agent/papaver/session"
 )
@@ -101,7 +102,8 @@ func (s *Store) refused(ctx context.Context, r *record, before Account, err erro
 	}
 	answer, answered := errors.AsType[*session.ServerError](err)
 	_, limited := errors.AsType[*session.RateLimited](err)
-	if (answered && answer.Status < 500 || limited || errors.Is(err, session.ErrNotOffered)) && before.Interrupted.IsZero() {
+	unsent := errors.Is(err, session.ErrNotOffered) || errors.Is(err, pace.ErrHeld)
+	if (answered && answer.Status < 500 || limited || unsent) && before.Interrupted.IsZero() {
 		r.end() // nothing was exchanged
 		return errors.Join(err, s.mark(r))
 	}
