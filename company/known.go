@@ -45,7 +45,10 @@ func (c *Cache) Known() []Known {
 		if decodeDocument(e.Header, e.Body, &p) != nil {
 			continue
 		}
-		k := Known{Domain: strings.TrimPrefix(origin, "https://"), Name: p.Organization.Name, Issuer: p.Auth.Issuer, Read: e.Received}
+		k := Known{Domain: strings.TrimPrefix(origin, "https://"), Name: p.Organization.Name, Read: e.Received}
+		if p.Auth != nil {
+			k.Issuer = p.Auth.Issuer
+		}
 		if stored := kept.load(origin + resourcePath); stored != nil && k.Issuer == "" {
 			var r resourceDocument
 			if decodeDocument(stored.Header, stored.Body, &r) == nil && len(r.Servers) == 1 {

@@ -32,3 +32,14 @@ func TestACacheTellsTheCompaniesItKnows(t *testing.T) {
 		t.Errorf("no cache knows %+v", got)
 	}
 }
+
+// A Company whose poppy.json says nothing of signing in is known like any other.
+func TestACacheTellsACompanyWithoutSignIn(t *testing.T) {
+	t.Parallel()
+	o, cache := newOrigin(t, "Cache-Control: max-age=60")
+	c := o.mustFind(t, cache)
+	got := cache.Known()
+	if len(got) != 1 || got[0].Domain != "example.com" || got[0].Name != c.Name || got[0].Issuer != "" {
+		t.Errorf("it knows %+v", got)
+	}
+}
