@@ -32,7 +32,7 @@ func TestANoToNewTermsIsNotForgottenWhileTheApprovalBeforeLives(t *testing.T) {
 		asked    int
 	}{
 		"refused":  {[]say{yes, no, yes}, whileOneLives(dayOf("v2")), 2},
-		"declined": {[]say{yes, yes, yes}, whileOneLives(declinedOf("v2"), dayOf("v2")), 2},
+		"declined": {[]say{yes, yes, yes}, whileOneLives(state("approved"), declinedOf("v2"), dayOf("v2")), 2},
 		"expired":  {[]say{yes}, whileOneLives(dayOf("v2")), 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestADeclineOfNewTermsIsNotForgottenInALaterRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
-				w.company.script = whileOneLives(declinedOf("v2"))
+				w.company.script = whileOneLives(state("approved"), declinedOf("v2"))
 				w.chrome.script = []page{refusedScript("r1"), refusedScript("r2")}
 				stop := w.answers(yes, yes)
 				w.press(w.tab)

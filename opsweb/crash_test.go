@@ -12,16 +12,16 @@ import (
 // longStory goes by a lost answer, a replay that is lost, a new reference and new terms.
 func longStory() story {
 	return story{
-		endpoint: []answer{terms("v1"), lost, recorded, state("approved"), state("approved"), terms("v2"), recorded, state("performed")},
+		endpoint: []answer{terms("v1"), lost, recorded, state("approved"), state("approved"), terms("v2"), state("approved"), recorded, state("performed")},
 		site:     []page{refusedScript("r1"), {script: true}, refusedScript("r2"), done}, user: []say{yes, yes}, outcome: Performed,
 		want: approved + "sending-again APPROVE:r1:v1 recorded replaying PRESS replayed LOOK:r1 still-approved replaying PRESS sighting replayed LOOK:r1 LOOK:r2 " +
-			"operation question answer sending APPROVE:r2:v2 recorded replaying PRESS replayed LOOK:r2 settled",
+			"operation question answer LOOK:r1 sending APPROVE:r2:v2 recorded replaying PRESS replayed LOOK:r2 settled",
 	}
 }
 
 // permits says which lines may stand last on disk when something leaves us.
 var permits = map[string][]string{
-	"LOOK":    {"sighting", "replayed", "state-known", "replay-impossible", "new-reference"},
+	"LOOK":    {"sighting", "answer", "replayed", "state-known", "replay-impossible", "new-reference"},
 	"APPROVE": {"sending", "sending-again"},
 	"PRESS":   {"replaying", "reference-gone"},
 	"RELOAD":  {"replaying", "reference-gone"},

@@ -136,6 +136,36 @@ func (r *round) approvedBefore(p Past, sent Sent, reference Reference, op operat
 	return move{}
 }
 
+// notUsedMeanwhile asks what became of the approval of an earlier revision while the User was asked about this one: the
+// page may have used it. It returns no event when that is still recorded and not used up, or when there is none.
+func (r *round) notUsedMeanwhile(ctx context.Context) (move, error) {
+	if r.alive == nil || r.alive.revision == r.op.Revision {
+		return move{}, nil
+	}
+	until := r.ops.cfg.Now().Add(lookTime)
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		rep, err := r.tryLookUp(ctx, r.alive.reference, lookTries)
+		switch {
+		case ctx.Err() != nil:
+			return move{}, errStopped
+		case err != nil:
+			return settlef(Unknown, "revision %s was approved before, and the Company could not be asked what became of that; this approval was not sent: %v", r.alive.revision, err), nil
+		case rep.Kind != operation.Known || rep.broken != nil || rep.OperationID != r.op.ID:
+			return settlef(Unknown, "revision %s was approved before, and the Company no longer says what became of that; this approval was not sent: it answered with %s", r.alive.revision, rep.said()), nil
+		case rep.State == operation.Performed:
+			return settlef(Performed, "it was performed by the approval of revision %s; the one of revision %s was not sent", r.alive.revision, r.op.Revision), nil
+		case rep.State == operation.Approved:
+			return move{}, nil
+		case r.ops.cfg.Now().After(until):
+			return settlef(Unknown, "the Company is still performing it, by the approval of revision %s; this one was not sent", r.alive.revision), nil
+		}
+		r.ops.notify(r.id, LookedUp{Status: string(rep.State), For: "what becomes of the approval of revision " + r.alive.revision})
+		if err := wait(ctx, pause); err != nil {
+			return move{}, errStopped
+		}
+	}
+}
+
 // knownBefore goes on when a new reference is answered with the state of an operation: an approval of it was recorded
 // before. One of ours is looked up like every earlier one, with the terms that the ledger has; of another nothing is known.
 func (r *round) knownBefore(rep reply) (move, error) {

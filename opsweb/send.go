@@ -20,7 +20,10 @@ const (
 
 // prepare makes the approval that will be sent, with all its members, so that it is the same one however often it has
 // to be sent. It does not send.
-func (r *round) prepare() (move, error) {
+func (r *round) prepare(ctx context.Context) (move, error) {
+	if m, err := r.notUsedMeanwhile(ctx); err != nil || m.on != "" {
+		return m, err
+	}
 	// The permission ends with the revision; it is looked at here, immediately before it is used.
 	if !r.ops.cfg.Now().Before(r.decision.ExpiresAt) {
 		return settle(Expired, "it expired between the answer and the sending"), nil

@@ -150,7 +150,7 @@ func (r *round) work(ctx context.Context) (move, error) {
 	case Asking:
 		return r.ask(ctx)
 	case Answered:
-		return r.prepare()
+		return r.prepare(ctx)
 	case Denied:
 		if r.approval != nil {
 			return settle(Refused, "the approval of the terms before was not recorded"), nil
