@@ -436,9 +436,10 @@ func TestInDraft02AnMCPServerThatListsAlgorithmsIsAskedWithProofs(t *testing.T) 
 func TestASessionTakesNoTokenWithoutItsKey(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, drafts["0.1"], (&clock{now: noon}).Now)
-	s := f.session("")
+	server := f.server()
+	s := f.sessionOf(server, "")
 	id := f.must(s, ordersAPI)
-	grant, err := f.server().Token(t.Context(), url.Values{"grant_type": {session.GrantCode}, "session_id": {id}}, nil)
+	grant, err := server.Token(t.Context(), url.Values{"grant_type": {session.GrantCode}, "session_id": {id}}, nil)
 	if err != nil || grant.Type != "Bearer" {
 		t.Fatalf("%+v, %v", grant, err)
 	}

@@ -44,6 +44,9 @@ var (
 	ErrUnreadable = errors.New("the authorization server's answer cannot be used")
 	// ErrOtherSession is returned by [Session.Use] for a token of another Session.
 	ErrOtherSession = errors.New("the token is another Session's")
+	// ErrOtherServer is returned by [Session.Use] for a token that was not had through the Session's own [Server]: there
+	// is no telling whether it was asked for before a sign-out.
+	ErrOtherServer = errors.New("the token was not had through the Session's own Server")
 )
 
 // ServerError is a Company's refusal: an error answer of its authorization server (RFC 6749, section 5.2), or of an API

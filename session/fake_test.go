@@ -127,7 +127,12 @@ func (f *fake) server() *session.Server {
 // session returns a Session, signed in with an Account Token when there is one.
 func (f *fake) session(account string) *session.Session {
 	f.t.Helper()
-	server := f.server()
+	return f.sessionOf(f.server(), account)
+}
+
+// sessionOf is session with a Server that a sign-in has, too.
+func (f *fake) sessionOf(server *session.Server, account string) *session.Session {
+	f.t.Helper()
 	cfg := session.Config{Identity: f.id, Company: f.c, UserID: draftUser, Server: server, Now: f.now}
 	var s *session.Session
 	if account != "" {

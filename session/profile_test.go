@@ -22,7 +22,11 @@ func TestInVersion1AnAccessTokenGoesBesideAHeaderThatIsBoundToIt(t *testing.T) {
 	clock := &clock{now: noon}
 	asked := 0
 	refused := false
-	cfg := session.Config{Identity: id, Company: shop(), UserID: "usr_Q7c1vK", Now: clock.Now,
+	server, err := session.NewServer(session.ServerConfig{Company: shop(), Identity: id, UserID: "usr_Q7c1vK", Client: http.DefaultClient, Now: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := session.Config{Identity: id, Company: shop(), UserID: "usr_Q7c1vK", Server: server, Now: clock.Now,
 		Refresh: func(_ context.Context, sid string) (session.Grant, error) {
 			asked++
 			if refused {
@@ -78,7 +82,8 @@ func TestInVersion1AnAccessTokenGoesBesideAHeaderThatIsBoundToIt(t *testing.T) {
 	check("at2")
 	s.SignOut()
 	check("")
-	if err := s.Use(session.Grant{AccessToken: secretOf("at9"), Type: "Bearer", Expires: clock.Now().Add(time.Hour), SignedIn: true}); err != nil {
+	signedIn, err := server.ReadGrant([]byte(`{"access_token":"at9","token_type":"Bearer","expires_in":3600}`), "", nil, clock.Now())
+	if err := errors.Join(err, s.Use(signedIn)); err != nil {
 		t.Fatal(err)
 	}
 	check("at9")

@@ -106,7 +106,7 @@ func (s *Session) last(api company.API, err error) (held, error) {
 func (s *Session) renew(ctx context.Context, api company.API) error {
 	for restarted, learned := false, false; ; {
 		s.mu.Lock()
-		id, account, known := s.id, s.account, s.tokens[general].grant.SignedIn
+		id, account, known, began := s.id, s.account, s.tokens[general].grant.SignedIn, s.next()
 		s.mu.Unlock()
 		if !account && s.profile.Start == profile.StartNamed {
 			return nil // signed out there is no token
@@ -150,7 +150,7 @@ func (s *Session) renew(ctx context.Context, api company.API) error {
 			return err
 		}
 		s.mu.Lock()
-		err = s.keep(api, grant)
+		err = s.keep(api, grant, began)
 		s.mu.Unlock()
 		if errors.Is(err, ErrOtherSession) {
 			return nil // the Session was given up meanwhile
@@ -178,7 +178,7 @@ func (s *Session) begin(ctx context.Context) error {
 		s.id, s.newest, s.tokens[general] = grant.SessionID, grant.order, held{grant: grant}
 		return nil
 	}
-	return s.keep(general, grant)
+	return s.keep(general, grant, 0)
 }
 
 func (s *Session) signedOut(ctx context.Context, id string, api company.API) (Grant, error) {

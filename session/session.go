@@ -154,15 +154,17 @@ func (s *Session) Scope() []string {
 
 // Use takes the token that a sign-in, a refresh or a renewal brought; from now on everybody uses it. A grant that was
 // asked for before the newest one changes nothing, and neither does one from before a sign-out. It returns
-// ErrOtherSession for another Session's, and ErrUnreadable for a Bearer token where the profile has proofs.
+// ErrOtherSession for another Session's, ErrOtherServer for one that the Session's Server did not bring, and
+// ErrUnreadable for a Bearer token where the profile has proofs.
 func (s *Session) Use(grant Grant) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.keep(general, grant)
+	return s.keep(general, grant, 0)
 }
 
-// keep is Use for any token, with mu held.
-func (s *Session) keep(api company.API, grant Grant) error {
+// keep is Use for any token, with mu held. began is when the Session began to ask for it, which orders what its Server
+// did not bring; 0 where it did not ask.
+func (s *Session) keep(api company.API, grant Grant, began uint64) error {
 	if s.profile.TokenSession {
 		if s.id == "" && !slices.Contains(s.ended, grant.SessionID) {
 			s.id = grant.SessionID
@@ -172,8 +174,10 @@ func (s *Session) keep(api company.API, grant Grant) error {
 		}
 	}
 	if grant.from != s.server || grant.order == 0 {
-		// Somebody else's: there is no telling when it was asked for, and it is taken for the newest.
-		grant.from, grant.order, grant.lived = s.server, s.next(), grant.Expires.Sub(s.speaker.now())
+		if began == 0 {
+			return ErrOtherServer
+		}
+		grant.from, grant.order, grant.lived = s.server, began, grant.Expires.Sub(s.speaker.now())
 	}
 	if api == general && s.key != nil && grant.Type != typeDPoP {
 		return fmt.Errorf("%w: its token is bound to no key", ErrUnreadable)

@@ -85,12 +85,13 @@ func TestASignInIsUsedAtOnceAndAnOlderTokenNeverComesBack(t *testing.T) {
 func TestATokenForOneAPIIsHadAnewWhenTheSessionsScopesChange(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, drafts["0.1"], (&clock{now: noon}).Now)
-	s := f.session("acct_1")
+	server := f.server()
+	s := f.sessionOf(server, "acct_1")
 	f.must(s, ordersAPI)
 	f.must(s, mcpServer)
 	f.must(s, mcpServer)
 	before := len(f.requests("/oauth/token"))
-	grant := signIn(t, f.server(), s)
+	grant := signIn(t, server, s)
 	grant.Scope = []string{"addresses"}
 	if err := s.Use(grant); err != nil {
 		t.Fatal(err)
@@ -180,6 +181,48 @@ func TestARefreshThatWasUnderWayDoesNotUndoASignOut(t *testing.T) {
 			t.Errorf("signed in %t, with a token of the account %t", s.SignedIn(), token.account)
 		}
 	})
+}
+
+// A sign-in that began before a sign-out does not undo it, through whichever Server it went.
+//
+// Clauses: S01-4.9.03
+func TestASignInFromBeforeASignOutSignsNobodyIn(t *testing.T) {
+	t.Parallel()
+	eachDraft(t, func(t *testing.T, f *fake) {
+		server := f.server()
+		s := f.sessionOf(server, "acct_1")
+		f.must(s, ordersAPI)
+		own, foreign := signIn(t, server, s), signIn(t, f.server(), s)
+		s.SignOut()
+		if err := s.Use(own); err != nil || s.SignedIn() {
+			t.Errorf("through its own Server: signed in %t, %v", s.SignedIn(), err)
+		}
+		for name, grant := range map[string]session.Grant{
+			"another Server": foreign,
+			"no Server":      {AccessToken: secretOf("t"), Type: "DPoP", SessionID: s.ID(), Expires: noon.Add(time.Hour), SignedIn: true},
+		} {
+			if err := s.Use(grant); !errors.Is(err, session.ErrOtherServer) || s.SignedIn() {
+				t.Errorf("through %s: signed in %t, %v", name, s.SignedIn(), err)
+			}
+		}
+	})
+}
+
+// A refresh that is not the Session's own Server's is ordered by when the Session asked for it.
+func TestARefreshOfAnybodysDoesNotUndoASignOut(t *testing.T) {
+	t.Parallel()
+	id, _ := newIdentity(t)
+	var s *session.Session
+	s, err := session.New(session.Config{Identity: id, Company: shop(), UserID: "u", Refresh: func(ctx, string) (session.Grant, error) {
+		s.SignOut()
+		return session.Grant{AccessToken: secretOf("at"), Type: "Bearer", Expires: time.Now().Add(time.Hour), SignedIn: true}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := headerOf(s); err != nil || s.SignedIn() {
+		t.Errorf("signed in %t, %v", s.SignedIn(), err)
+	}
 }
 
 // Clauses: S01-4.9.07, S01-4.06
