@@ -69,7 +69,7 @@ func (f *field) give() []byte {
 // lines draw the field below its label, at most room of them: the end, where the User types.
 func (f *field) lines(c charset, w, room int) []line {
 	lead := line{ours("> ", strong)}
-	text := line{}
+	var text line
 	switch {
 	case f.secret && len(f.text) == 0:
 		text = line{ours(wSecretEmpty, faint)}
