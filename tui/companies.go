@@ -255,6 +255,14 @@ func (m *model) companiesMsg(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
+// failure is an error's four sentences, or the one that is known.
+func (c charset) failure(err error) *troubleText {
+	if said, ok := errors.AsType[*trouble.Error](err); ok {
+		return c.trouble(said)
+	}
+	return c.trouble(&trouble.Error{What: err.Error(), Next: "run papaver doctor, then try again"})
+}
+
 // take takes what the home knows.
 func (c *companies) take(cs charset, msg knownMsg) {
 	c.known, c.loaded = nil, true
@@ -262,7 +270,7 @@ func (c *companies) take(cs charset, msg knownMsg) {
 		c.known = append(c.known, cs.known(k))
 	}
 	if msg.err != nil && c.failed == nil {
-		c.failed = cs.trouble(trouble.Of(msg.err))
+		c.failed = cs.failure(msg.err)
 	}
 }
 
@@ -278,7 +286,7 @@ func (m *model) failure(err error) *troubleText {
 	if err == nil {
 		return nil
 	}
-	return m.charset.trouble(trouble.Of(err))
+	return m.charset.failure(err)
 }
 
 // offered goes on with what a Company offers: to the choice, or past it where there is none.

@@ -347,3 +347,13 @@ func TestAnAddressThatCouldNotBeReadIsThereToMend(t *testing.T) {
 		t.Errorf("asked %q", got)
 	}
 }
+
+func TestAnErrorWithoutWordsIsSaidOnce(t *testing.T) {
+	b, f := atTheCompanies(t, 80, 40)
+	f.err = errors.New("the disk is full")
+	b.press(runes("s"))
+	if n := strings.Count(b.text(), "the disk is full"); n != 1 {
+		t.Errorf("it is said %d times:\n%s", n, b.text())
+	}
+	b.wantNoText("ledger")
+}

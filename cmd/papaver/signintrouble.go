@@ -128,7 +128,7 @@ func (e *signInError) say(t *trouble.Error) {
 	case isRefused && refused.Code == "invalid_scope":
 		t.What = domain + " does not grant these scopes"
 		t.Next = "run papaver discover " + domain + ", and name scopes that it lists with --scope"
-	case errors.Is(e.err, session.ErrNoAnswer):
+	case errors.Is(e.err, session.ErrNoAnswer), errors.Is(e.err, session.ErrNotSent):
 		t.What = domain + "'s authorization server did not answer"
 		t.Next = "check the network, then run papaver signin again"
 	case errors.Is(e.err, signin.ErrNoAccountToken):

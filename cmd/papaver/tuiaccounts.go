@@ -41,7 +41,11 @@ func (t *tuiAccounts) open(ctx context.Context, address, undone string) (*agent.
 	if err != nil {
 		return nil, &trouble.Error{What: err.Error(), Done: "nothing", Undone: undone, Next: "type it as shop.example or https://shop.example"}
 	}
-	return t.flags.at(ctx, t.e, t.way, t.version, where, undone)
+	a, err := t.flags.at(ctx, t.e, t.way, t.version, where, undone)
+	if err != nil {
+		return nil, signInTrouble(err)
+	}
+	return a, nil
 }
 
 // Offers implements tui.Accounts.
@@ -126,10 +130,15 @@ func (t *tuiAccounts) SignOut(ctx context.Context, address, label string) error 
 		return err
 	}
 	err = t.flags.signOut(ctx, t.e, t.way, t.version, where, kept)
-	if said, ok := errors.AsType[*trouble.Error](err); ok {
-		said.Next = onScreen(said.Next, where.Domain())
+	if err == nil {
+		return nil
 	}
-	return err
+	said, ok := errors.AsType[*trouble.Error](err)
+	if !ok {
+		said = &trouble.Error{What: "the sign-out failed", Err: err, Done: "nothing", Undone: nobodySignedOut, Next: "run papaver doctor"}
+	}
+	said.Next = onScreen(said.Next, where.Domain())
+	return said
 }
 
 // browse opens a page in the User's own browser.
