@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/papaver-agent/papaver/attach"
@@ -29,7 +28,7 @@ type Visit struct {
 	session *session.Session // nil at an ordinary site, and where no browser can be joined
 	refused refusals
 
-	joining sync.Mutex // held while the browser is being joined
+	joining chan struct{} // holds one while the browser is being joined
 	joined  join.Joined
 	lost    map[string]int // how often a cookie of the join was gone
 }
@@ -57,7 +56,7 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Visit{agent: a, lost: make(map[string]int)}
+	v := &Visit{agent: a, lost: make(map[string]int), joining: make(chan struct{}, 1)}
 	a.progress.doing("reading what " + where.Domain() + " publishes")
 	v.company, err = company.Discover(ctx, a.client, where, company.Options{Profile: a.cfg.Profile, Cache: a.documents()})
 	why := ""
@@ -92,7 +91,7 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	// The context is registered first: what the joined landing page asks for is judged like everything after it.
 	a.ops.Joined(v.context, v.company, v.session, v.company.Profile, v.renew)
 	a.visits.add(v)
-	if err := v.join(ctx, v.context); err != nil {
+	if err := v.join(ctx); err != nil {
 		if closeErr := v.Close(ctx); closeErr != nil {
 			a.cfg.Logger.Warn("the browser context of a join that failed is still open", "error", closeErr)
 		}
@@ -199,7 +198,7 @@ func (v *Visit) refusal(s Step, made *browser.Made) error {
 	if v.company == nil {
 		return nil // an ordinary site's refusals are its own affair
 	}
-	address, refused := v.context.Refused(made)
+	_, address, refused := v.context.Refused(made)
 	u, err := url.Parse(address)
 	if !refused || err != nil || !v.company.Holds(u.Host) {
 		return nil

@@ -223,18 +223,18 @@ func (c *Context) begin(m *Made) {
 	c.tab.acts()
 }
 
-// Refused returns the URL of the first request of m's page that was answered with 403 since m began, and false when
+// Refused returns method and URL of the first request of m's page that was answered with 403 since m began, and false when
 // there is none: only navigations of the page itself and its requests that may change something count. It is false
 // too when another act was made since, unless that made m again.
-func (c *Context) Refused(m *Made) (url string, refused bool) {
+func (c *Context) Refused(m *Made) (method, url string, refused bool) {
 	c.acting.Lock()
 	defer c.acting.Unlock()
 	c.mu.Lock()
 	last := c.present
 	c.mu.Unlock()
 	if m == nil || last == nil || (last != m && last.Again != m) {
-		return "", false
+		return "", "", false
 	}
 	p, refused := c.tab.refused()
-	return p.URL, refused
+	return p.Method, p.URL, refused
 }

@@ -250,13 +250,13 @@ func TestAnActIsRefusedByTheFirst403SinceItBegan(t *testing.T) {
 		}
 		first := act()
 		comes("POST", "/before", "Fetch", 403)
-		if url, refused := c.Refused(first); url != "https://shop.test/before" || !refused {
+		if method, url, refused := c.Refused(first); method != "POST" || url != "https://shop.test/before" || !refused {
 			t.Errorf("refused %q, %v", url, refused)
 		}
 		second := act()
 		comes("GET", "/picture", "Image", 403)
 		comes("POST", "/fine", "Fetch", 200)
-		if url, refused := c.Refused(second); refused {
+		if _, url, refused := c.Refused(second); refused {
 			t.Errorf("refused %q", url)
 		}
 		for range 2 * maxRecent {
@@ -267,10 +267,10 @@ func TestAnActIsRefusedByTheFirst403SinceItBegan(t *testing.T) {
 		for range 2 * maxRecent {
 			comes("GET", "/many", "Image", 200)
 		}
-		if url, refused := c.Refused(second); url != "https://shop.test/page" || !refused {
+		if method, url, refused := c.Refused(second); method != "GET" || url != "https://shop.test/page" || !refused {
 			t.Errorf("refused %q, %v", url, refused)
 		}
-		if _, refused := c.Refused(first); refused {
+		if _, _, refused := c.Refused(first); refused {
 			t.Error("an act of before is refused")
 		}
 		mustClose(t, b)

@@ -140,6 +140,9 @@ func (r *round) sightAgain(ctx context.Context) (move, error) {
 	}
 	made := false
 	_, err := r.site.page.Again(ctx, r.act(), r.held, func(browser.How) error {
+		if ctx.Err() != nil {
+			return errStopped
+		}
 		r.makesAgain()
 		made = true
 		return nil
@@ -153,8 +156,8 @@ func (r *round) sightAgain(ctx context.Context) (move, error) {
 		if err != nil {
 			why += ": " + err.Error()
 		}
-		_, refused := r.site.page.Refused(r.act())
-		if !made || refused {
+		method, url, refused := r.site.page.Refused(r.act())
+		if !made || refused && method == r.held.Method() && url == r.held.URL() { // another request's refusal tells nothing
 			return settle(Failed, why), nil
 		}
 		return settle(Unknown, why+"; whether the request performed anything is not known"), nil

@@ -38,6 +38,7 @@ type page struct {
 	fields  []string // lines of Poppy-Operation; %SID is the Session's
 	status  int
 	method  string // POST when empty
+	url     string // that of the action when empty
 	script  bool   // a script of the page asked, and its document stays
 	cont    bool   // a Continue control comes with the answer
 	dead    bool   // the page's control is gone after it
@@ -254,6 +255,9 @@ func (t *tab) load(p page) {
 	}
 	if p.method != "" {
 		paused.Method = p.method
+	}
+	if p.url != "" {
+		paused.URL = p.url
 	}
 	for _, line := range p.fields {
 		paused.Headers = append(paused.Headers, browser.Header{Name: Header, Value: strings.ReplaceAll(line, "%SID", c.world.session.ID())})

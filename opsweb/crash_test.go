@@ -125,6 +125,23 @@ func TestARunThatEndsWhileAnApprovalLeavesKeepsThatItMayHaveArrived(t *testing.T
 	})
 }
 
+// A run that ends while the tab is busy makes no act again, also not for a new reference.
+func TestARunThatEndsMakesNoActAgainForANewReference(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.company.script, w.chrome.script = []answer{gone}, []page{refused("r1")}
+		w.disk.onLine("reference-gone", func() { w.tab.turn <- struct{}{} })
+		w.press(w.tab)
+		synctest.Wait() // the round waits for the tab
+		w.ops.end()
+		<-w.tab.turn
+		w.ops.Close()
+		if got, want := w.trace(), "ACT sighting LOOK:r1 reference-gone"; got != want {
+			t.Errorf("what happened: %s, want %s", got, want)
+		}
+	})
+}
+
 // A revision that the User refused, the Company declined or nobody answered is not put to the User twice in a run.
 //
 // Clauses: OPS3-6.88

@@ -39,9 +39,9 @@ type Page interface {
 	// Again has the browser make the request of h again, which m caused. It calls permit with the way before it does
 	// anything, and does nothing when permit refuses or the error is browser.ErrCannotRepeat.
 	Again(ctx context.Context, m *browser.Made, h browser.Held, permit func(browser.How) error) (browser.How, error)
-	// Refused returns the URL of the request of m's page that was answered with 403 since m was last made; false when
-	// there was none.
-	Refused(m *browser.Made) (url string, refused bool)
+	// Refused returns method and URL of the first request of m's page that was answered with 403 since m was last made;
+	// false when there was none.
+	Refused(m *browser.Made) (method, url string, refused bool)
 }
 
 // Config is what the operations of one run need. All but Notify, Now and Rand are required.

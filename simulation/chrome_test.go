@@ -275,7 +275,10 @@ func (t *tab) load(act int, request browser.RequestID) {
 					return
 				}
 				c.p.story("the page asks again by itself")
-				t.asks(act)
+				c.mu.Lock()
+				present := c.act // by now the User may have acted again
+				c.mu.Unlock()
+				t.asks(present)
 			}
 		})
 	}
@@ -401,7 +404,7 @@ func (j *joined) Again(ctx context.Context, m *browser.Made, h browser.Held, per
 	return j.Context.Again(ctx, m, h, permit)
 }
 
-func (j *joined) Refused(m *browser.Made) (string, bool) {
+func (j *joined) Refused(m *browser.Made) (method, url string, refused bool) {
 	j.turn <- struct{}{}
 	defer func() { <-j.turn }()
 	return j.Context.Refused(m)
