@@ -18,6 +18,7 @@ func TestARefreshThatWasNotSentLeavesNoMark(t *testing.T) {
 	t.Parallel()
 	for name, why := range map[string]error{
 		"held":    fmt.Errorf("example.com: %w", pace.ErrHeld),
+		"unsent":  fmt.Errorf("token endpoint: %w", session.ErrNotSent),
 		"limited": &session.RateLimited{Status: 429, After: time.Minute},
 		"offered": fmt.Errorf("refreshing: %w", session.ErrNotOffered),
 	} {

@@ -102,7 +102,7 @@ func (s *Store) refused(ctx context.Context, r *record, before Account, err erro
 	}
 	answer, answered := errors.AsType[*session.ServerError](err)
 	_, limited := errors.AsType[*session.RateLimited](err)
-	unsent := errors.Is(err, session.ErrNotOffered) || errors.Is(err, pace.ErrHeld)
+	unsent := errors.Is(err, session.ErrNotOffered) || errors.Is(err, session.ErrNotSent) || errors.Is(err, pace.ErrHeld)
 	if (answered && answer.Status < 500 || limited || unsent) && before.Interrupted.IsZero() {
 		r.end() // nothing was exchanged
 		return errors.Join(err, s.mark(r))

@@ -40,6 +40,9 @@ var (
 	// ErrNoAnswer is the family of requests to the authorization server whose answer did not come, or not whole, within
 	// its time: whether the Company acted on them is not known.
 	ErrNoAnswer = errors.New("the authorization server did not answer")
+	// ErrNotSent is the family of requests to the authorization server that never left: no connection came about, or what
+	// they need could not be had. The Company did not act on them.
+	ErrNotSent = errors.New("the request was not sent")
 	// ErrUnreadable is the family of answers of the authorization server that are not what they should be.
 	ErrUnreadable = errors.New("the authorization server's answer cannot be used")
 	// ErrOtherSession is returned by [Session.Use] for a token of another Session.

@@ -34,7 +34,7 @@ func (s *Server) exchange(ctx context.Context, endpoint string, form func() (url
 		}
 		fields, err := form()
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", ErrNotSent, err)
 		}
 		res, body, err := s.post(ctx, u, fields, key)
 		if err != nil {
@@ -58,12 +58,13 @@ func (s *Server) exchange(ctx context.Context, endpoint string, form func() (url
 func (s *Server) post(ctx context.Context, u *url.URL, fields url.Values, key *ProofKey) (*http.Response, []byte, error) {
 	assertion, err := s.clientAssertion(u.String())
 	if err != nil {
-		return nil, nil, fmt.Errorf("client assertion: %w", err)
+		return nil, nil, fmt.Errorf("%w: client assertion: %w", ErrNotSent, err)
 	}
 	fields.Set("client_id", s.speaker.identity.clientID)
 	fields.Set("client_assertion_type", assertionType)
 	fields.Set("client_assertion", assertion.Reveal())
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), strings.NewReader(fields.Encode()))
+	var way sending
+	req, err := http.NewRequestWithContext(way.watch(ctx, nil), http.MethodPost, u.String(), strings.NewReader(fields.Encode()))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,7 +75,7 @@ func (s *Server) post(ctx context.Context, u *url.URL, fields url.Values, key *P
 	if key != nil {
 		proof, err := key.Proof(req.Method, u.String(), secret.Text{})
 		if err != nil {
-			return nil, nil, fmt.Errorf("DPoP proof: %w", err)
+			return nil, nil, fmt.Errorf("%w: DPoP proof: %w", ErrNotSent, err)
 		}
 		req.Header.Set("DPoP", proof.Reveal())
 	}
@@ -83,8 +84,8 @@ func (s *Server) post(ctx context.Context, u *url.URL, fields url.Values, key *P
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err // it would name the address once more
 		}
-		if errors.Is(err, pace.ErrHeld) {
-			return nil, nil, err // nothing was sent
+		if errors.Is(err, pace.ErrHeld) || way.unsent() {
+			return nil, nil, fmt.Errorf("%w: %w", ErrNotSent, err)
 		}
 		return nil, nil, fmt.Errorf("%w: %w", ErrNoAnswer, err)
 	}

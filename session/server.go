@@ -46,7 +46,7 @@ type ServerConfig struct {
 // Every request has an overall deadline, and no redirect is followed. Safe for concurrent use.
 //
 // Its errors are a [*ServerError] or [*RateLimited] when the Company refused, and else of the families ErrNoAnswer,
-// ErrUnreadable and ErrNotOffered; or internal/pace's ErrHeld, with nothing sent, when its client holds the Company.
+// ErrNotSent, which holds internal/pace's ErrHeld when its client holds the Company, ErrUnreadable and ErrNotOffered.
 type Server struct {
 	company *company.Company
 	profile profile.Profile
@@ -187,7 +187,7 @@ func (s *Server) ForAPI(ctx context.Context, api company.API, accountToken secre
 	proofs, err := s.takesProofs(ctx, api)
 	switch {
 	case err != nil:
-		return Grant{}, fmt.Errorf("%s: %w", api.URL, err)
+		return Grant{}, fmt.Errorf("%s: %w: %w", api.URL, ErrNotSent, err)
 	case !proofs:
 		key = nil
 	case key == nil:

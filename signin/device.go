@@ -78,7 +78,7 @@ func (f *flow) poll(ctx context.Context, d session.DeviceAuthorization, ends tim
 		case limited != nil:
 			pause = max(pause, limited.After)
 			f.UI.Waiting(Waiting{Err: err, Pause: pause})
-		case errors.Is(err, session.ErrNoAnswer), answer != nil && answer.Status >= http.StatusInternalServerError:
+		case errors.Is(err, session.ErrNoAnswer), errors.Is(err, session.ErrNotSent), answer != nil && answer.Status >= http.StatusInternalServerError:
 			pause = min(pause*2, maxInterval) // RFC 8628, section 3.5
 			f.UI.Waiting(Waiting{Err: err, Pause: pause})
 		default:

@@ -140,6 +140,7 @@ func TestDeviceSignInStopsAtItsEnd(t *testing.T) {
 		"an odd answer":    {session.ErrUnreadable, session.ErrUnreadable},
 		"nobody signs in":  {says("authorization_pending"), signin.ErrExpired},
 		"the network away": {session.ErrNoAnswer, signin.ErrExpired},
+		"nothing sent":     {session.ErrNotSent, signin.ErrExpired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -165,7 +166,8 @@ func TestDeviceSignInStopsAtItsEnd(t *testing.T) {
 	}
 }
 
-// A link that leads elsewhere is not shown; a complete one that does is left out, and the other shown (field report 83).
+// A link that leads elsewhere is not shown, also not to a domain that the issuer alone names as its Company's; a complete
+// one that does is left out, and the other shown (field report 83).
 func TestOnlyLinksToTheCompanyAreShown(t *testing.T) {
 	t.Parallel()
 	for link, good := range map[string]bool{
@@ -173,7 +175,8 @@ func TestOnlyLinksToTheCompanyAreShown(t *testing.T) {
 		"https://login.auth.example.com/device":       true,
 		"https://example.com/device":                  true,
 		"https://www.example.com/device":              true,
-		"https://example.co.uk/device":                true,
+		"https://AUTH.example.com:443/device":         true,
+		"https://example.co.uk/device":                false,
 		"https://id.example.net/device":               true,
 		"https://myid.example.net/device":             false,
 		"https://myexample.co.uk/device":              false,

@@ -208,26 +208,15 @@ func said(err error) error {
 	return err
 }
 
-// hosts reports whether a link is one to the Company: https, on its issuer's host, on a domain that the issuer's metadata
-// lists, or below one of them (draft 0.2; we ask it of every version).
+// hosts reports whether a link is one to the Company: https, on its domain, on its issuer's host, or below one of them.
+// Draft 0.2 also allows the other domains that the issuer's metadata lists. That they are the Company's is said by nobody
+// else, and a Company could list another's, to have the User approve there a code that it began itself.
 func (f *flow) hosts(link string) bool {
 	if strings.ContainsFunc(link, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return false
 	}
 	u, err := url.Parse(link)
-	if err != nil || u.Scheme != "https" || u.User != nil {
-		return false
-	}
-	issuer, err := url.Parse(f.Company.Issuer)
-	if err != nil {
-		return false
-	}
-	for _, host := range append([]string{f.Company.Domain, issuer.Host}, f.Company.Domains...) {
-		if u.Host == host || strings.HasSuffix(u.Host, "."+host) && host != "" {
-			return true
-		}
-	}
-	return false
+	return err == nil && u.Scheme == "https" && u.User == nil && f.Company.Hosts(u)
 }
 
 // PageError says that the Company's page sent the User back with an error.
