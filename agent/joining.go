@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -11,14 +12,30 @@ import (
 	"github.com/papaver-agent/papaver/join"
 )
 
-// join joins the browser to the Session, from the tab that acts or, for a page that has to stay, aside. A refusal that
-// says when to come again is heeded, once.
-func (v *Visit) join(ctx context.Context, page join.Page) error {
-	v.joining.Lock()
-	defer v.joining.Unlock()
-	return v.joinLocked(ctx, page)
+// locked runs what joins the browser while nobody else does. It waits for its turn no longer than ctx lasts.
+func (v *Visit) locked(ctx context.Context, do func() error) error {
+	select {
+	case v.joining <- struct{}{}:
+		defer func() { <-v.joining }()
+		return do()
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the browser to be joined: %w", ctx.Err())
+	}
 }
 
+// join joins the browser to the Session for the first time.
+func (v *Visit) join(ctx context.Context) error {
+	return v.locked(ctx, func() error {
+		err := v.joinLocked(ctx, v.context)
+		if err != nil {
+			return joinTrouble(v.company, v.agent.cfg.SignedIn, err)
+		}
+		return nil
+	})
+}
+
+// joinLocked joins from the tab that acts or, for a page that has to stay, aside. A refusal that says when to come again is
+// heeded, once.
 func (v *Visit) joinLocked(ctx context.Context, page join.Page) error {
 	a := v.agent
 	joined, err := join.Join(ctx, page, v.company, v.session, "")
@@ -29,7 +46,15 @@ func (v *Visit) joinLocked(ctx context.Context, page join.Page) error {
 		joined, err = join.Join(ctx, page, v.company, v.session, "")
 	}
 	if err != nil {
-		return joinTrouble(v.company, a.cfg.SignedIn, err)
+		return err
+	}
+	for _, had := range v.joined.Cookies { // one that was replaced is still the join's
+		if has(joined.All, had) && !has(joined.Cookies, had) {
+			joined.Cookies = append(joined.Cookies, had)
+		}
+	}
+	if len(joined.Cookies) == 0 {
+		return join.ErrNoCookie
 	}
 	v.joined = joined
 	if names := joined.Strict(); names != nil {
@@ -38,6 +63,11 @@ func (v *Visit) joinLocked(ctx context.Context, page join.Page) error {
 	}
 	a.emit(Event{Time: a.cfg.Now(), Name: "joined", Body: Joined{Company: v.company.Domain, Sid: joined.SID, SignedIn: joined.SignedIn}})
 	return nil
+}
+
+// has reports whether a cookie is among others, whatever its value.
+func has(cookies []browser.Cookie, one browser.Cookie) bool {
+	return slices.ContainsFunc(cookies, func(other browser.Cookie) bool { return join.Same(one, other) })
 }
 
 func busy(status int) bool {
@@ -62,57 +92,60 @@ func (v *Visit) ready(ctx context.Context) error {
 	if err := v.agent.pace.Wait(ctx, v.company.Domain); err != nil {
 		return restTrouble(v.company, err)
 	}
-	v.joining.Lock()
-	defer v.joining.Unlock()
-	stale, err := v.staleLocked(ctx)
-	if err != nil || !stale {
-		return err
-	}
-	v.agent.progress.doing("joining the Session at " + v.company.Domain + " again")
-	return v.rejoinLocked(ctx)
+	return v.locked(ctx, func() error {
+		stale, err := v.staleLocked(ctx)
+		if err != nil || !stale {
+			return err
+		}
+		v.agent.progress.doing("joining the Session at " + v.company.Domain + " again")
+		return v.rejoinLocked(ctx)
+	})
 }
 
 // rejoinLocked joins the browser anew, and to a new Session when the Company takes the present one no more.
 func (v *Visit) rejoinLocked(ctx context.Context) error {
 	sid := v.session.ID()
 	err := v.joinLocked(ctx, aside{v.context})
-	if refused, ok := errors.AsType[*join.RefusedError](err); !ok || busy(refused.Status) {
-		return err
+	if refused, ok := errors.AsType[*join.RefusedError](err); ok && refused.Status < http.StatusInternalServerError && !busy(refused.Status) {
+		if err = v.session.Restart(sid); err == nil {
+			err = v.joinLocked(ctx, aside{v.context})
+		}
 	}
-	if err := v.session.Restart(sid); err != nil {
-		return err
+	if err != nil {
+		return rejoinTrouble(v.company, v.agent.cfg.SignedIn, err)
 	}
-	return v.joinLocked(ctx, aside{v.context})
+	return nil
 }
 
 // forgotten joins the browser anew when the site has dropped its join during an act, and reports whether it had: what
 // the act then met was a stranger's page.
-func (v *Visit) forgotten(ctx context.Context) (bool, error) {
+func (v *Visit) forgotten(ctx context.Context) (forgotten bool, err error) {
 	if v.session == nil {
 		return false, nil
 	}
-	v.joining.Lock()
-	defer v.joining.Unlock()
-	stale, err := v.staleLocked(ctx)
-	if err != nil || !stale {
-		return false, err
-	}
-	return true, v.rejoinLocked(ctx)
+	err = v.locked(ctx, func() error {
+		var err error
+		if forgotten, err = v.staleLocked(ctx); err != nil || !forgotten {
+			return err
+		}
+		return v.rejoinLocked(ctx)
+	})
+	return forgotten, err
 }
 
 // renew replaces the Session sid, which the Company says has ended, and joins the browser to the new one. The page stays:
 // the act that is to be made again is in it.
 func (v *Visit) renew(ctx context.Context, sid string) error {
-	v.joining.Lock()
-	defer v.joining.Unlock()
-	if v.joined.SID != sid {
-		return nil // it was renewed already
-	}
-	if err := v.session.Restart(sid); err != nil {
-		return err
-	}
-	v.agent.progress.doing("the Session at " + v.company.Domain + " has ended; joining a new one")
-	return v.joinLocked(ctx, aside{v.context})
+	return v.locked(ctx, func() error {
+		if v.joined.SID != sid {
+			return nil // it was renewed already
+		}
+		if err := v.session.Restart(sid); err != nil {
+			return err
+		}
+		v.agent.progress.doing("the Session at " + v.company.Domain + " has ended; joining a new one")
+		return v.joinLocked(ctx, aside{v.context})
+	})
 }
 
 // maxLost is how often a cookie may be missed before it is taken for one that the site removes by itself.
@@ -130,16 +163,27 @@ func (v *Visit) staleLocked(ctx context.Context) (bool, error) {
 	}
 	stale := false
 	for _, had := range v.joined.Cookies {
-		there := slices.ContainsFunc(cookies, func(has browser.Cookie) bool {
-			return has.Name == had.Name && has.Domain == had.Domain && has.Path == had.Path
-		})
-		if there || !had.HTTPOnly || v.lost[had.Name] >= maxLost {
+		if !had.HTTPOnly || has(cookies, had) || v.lost[had.Name] > maxLost {
 			continue
 		}
 		v.lost[had.Name]++
+		if v.lost[had.Name] > maxLost {
+			v.tellLost(had.Name)
+			continue
+		}
 		stale = true
 	}
 	return stale, nil
+}
+
+// tellLost tells that the browser is not joined anew any more for a cookie that goes every time.
+func (v *Visit) tellLost(name string) {
+	a := v.agent
+	a.emit(failedEvent(a.cfg.Now(), &trouble.Error{
+		What: fmt.Sprintf("%s removes the cookie %q of the join again and again", v.company.Domain, name),
+		Done: "the browser was joined anew each time", Undone: "it is not joined anew for this any more, and may be a stranger to the site",
+		Next: "look at what the steps came to; only the Company can mend this",
+	}))
 }
 
 // act makes one act. A navigation is made once more when it was answered with when to come again, and when the site had

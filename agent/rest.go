@@ -3,6 +3,7 @@ package agent
 import (
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/papaver-agent/papaver/browser"
@@ -34,10 +35,23 @@ func (r *refusals) add(url string) {
 	}
 }
 
-func (r *refusals) have(url string) bool {
+func (r *refusals) have(address string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Contains(r.urls, url)
+	return slices.ContainsFunc(r.urls, func(other string) bool { return canonical(other) == canonical(address) })
+}
+
+// canonical is an address as a browser spells it, without its fragment.
+func canonical(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	u.Host, u.Fragment = strings.ToLower(strings.TrimSuffix(u.Host, ":443")), ""
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return u.String()
 }
 
 // visits are the visits of a run. Safe for concurrent use.
@@ -79,7 +93,7 @@ func (s *visits) company(host string) string {
 
 // names reports whether a host is the Company's, or one that its documents have us ask.
 func names(c *company.Company, host string) bool {
-	return c.Holds(host) || slices.ContainsFunc([]string{c.Issuer, c.JoinEndpoint, c.OperationsEndpoint, c.Server.Token}, func(at string) bool {
+	return c.Holds(host) || slices.ContainsFunc([]string{c.Issuer, c.JoinEndpoint, c.OperationsEndpoint, c.Server.Token, c.Server.Revocation, c.Server.Device}, func(at string) bool {
 		u, err := url.Parse(at)
 		return err == nil && u.Hostname() == host
 	})

@@ -99,6 +99,9 @@ func restTrouble(c *company.Company, err error) error {
 }
 
 func joinTrouble(c *company.Company, signedIn bool, err error) error {
+	if said, ok := errors.AsType[*trouble.Error](err); ok {
+		return said
+	}
 	t := &trouble.Error{Err: err, Done: "the browser sent one assertion to the join endpoint", Undone: "the browser is not joined; no page was used and no operation begun"}
 	switch {
 	case errors.Is(err, join.ErrRefused):
@@ -107,6 +110,10 @@ func joinTrouble(c *company.Company, signedIn bool, err error) error {
 		if !signedIn && c.SignIn.Offered() {
 			t.Next += "; a Company may also join signed-in browsers only: run papaver signin " + c.Domain + ", and then with --signed-in"
 		}
+	case errors.Is(err, join.ErrNoAssertion):
+		t.What = "no Session could be had at " + c.Domain
+		t.Done, t.Undone = "the Company's authorization server may have been asked", "nothing was posted by the browser, no page was opened and no operation begun"
+		t.Next = "check that the Company knows this agent: papaver identity check compares what is published; papaver companies shows what is kept of a sign-in"
 	case errors.Is(err, join.ErrNoCookie):
 		t.What = c.Domain + " answered the join and set no cookie, so it can't know the browser again"
 		t.Next = "only the Company can mend this"
@@ -120,6 +127,17 @@ func joinTrouble(c *company.Company, signedIn bool, err error) error {
 	default:
 		return browserTrouble(err, t.Done, t.Undone)
 	}
+	return t
+}
+
+// rejoinTrouble is a join that failed while a run was under way.
+func rejoinTrouble(c *company.Company, signedIn bool, err error) error {
+	t, ok := errors.AsType[*trouble.Error](joinTrouble(c, signedIn, err))
+	if !ok {
+		return err
+	}
+	t.Done = "the steps before; the browser had to be joined anew, and was not"
+	t.Undone = "this step and those after it"
 	return t
 }
 

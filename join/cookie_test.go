@@ -1,6 +1,7 @@
 package join_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/join"
+	"github.com/papaver-agent/papaver/session"
 )
 
 func TestAJoinThatSetsNoCookieIsNone(t *testing.T) {
@@ -51,5 +53,34 @@ func TestCookiesThatTheBrowserDidNotSendAreToldByName(t *testing.T) {
 		if said := err != nil && strings.Contains(err.Error(), "SameSite"); said != (tc.said != "") || said && !strings.Contains(err.Error(), tc.said) {
 			t.Errorf("%s: err = %v", name, err)
 		}
+	}
+}
+
+func TestOnlyWhatTheJoinAddedTellsOfTheJoin(t *testing.T) {
+	t.Parallel()
+	c := shop()
+	old := browser.Cookie{Name: "old", Domain: "shop.example", Path: "/", SameSite: "Lax"}
+	joined, err := join.Join(t.Context(), &form{before: []browser.Cookie{old}, cookies: lax, answers: []answer{landed}}, c, newSession(t, c), "")
+	if err != nil || !slices.Equal(joined.Cookies, lax) || len(joined.All) != 2 {
+		t.Errorf("Join = %+v, %v", joined, err)
+	}
+}
+
+func TestASessionThatCannotBeHadUsesNoBrowser(t *testing.T) {
+	t.Parallel()
+	c := shop()
+	c.Profile.TokenHash = "ath"
+	s, err := session.New(session.Config{
+		Identity: identity(t), Company: c, UserID: "usr_1",
+		Refresh: func(context.Context, string) (session.Grant, error) {
+			return session.Grant{}, errors.New("the keyring is locked")
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &form{answers: []answer{landed}}
+	if _, err := join.Join(t.Context(), f, c, s, ""); !errors.Is(err, join.ErrNoAssertion) || len(f.actions) != 0 {
+		t.Errorf("Join = %v after %d submissions", err, len(f.actions))
 	}
 }

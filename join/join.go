@@ -30,6 +30,9 @@ var (
 	ErrReposts = errors.New("the join endpoint would have sent the assertion elsewhere")
 	// ErrReturnTo is returned for a page to return to that is not an https URL on the Company's domain. Nothing was sent.
 	ErrReturnTo = errors.New("the page to return to is not the Company's")
+	// ErrNoAssertion is returned when there was nothing to post: the Session could not be started, or its token not be had.
+	// The browser was not used.
+	ErrNoAssertion = errors.New("no assertion could be made")
 	// ErrNoCookie is returned when the join led to a page of the Company's and set no cookie: no later request of the
 	// browser can be known for the Session's.
 	ErrNoCookie = errors.New("the join set no cookie")
@@ -61,15 +64,22 @@ type Joined struct {
 	SID string
 	// SignedIn reports whether the join was made for a Session that was signed in.
 	SignedIn bool
-	// Cookies are those that the context has after the join. When one of them is gone the site may no longer know the
-	// Session.
+	// Cookies are those that the context has after the join and had not before. When one of them is gone the site may no
+	// longer know the Session. One that was replaced is not among them.
 	Cookies []browser.Cookie
+	// All are those that the context has after the join.
+	All []browser.Cookie
+}
+
+// Same reports whether two cookies are one, whatever their values.
+func Same(a, b browser.Cookie) bool {
+	return a.Name == b.Name && a.Domain == b.Domain && a.Path == b.Path
 }
 
 // Strict returns the names of the cookies when all of them are SameSite=Strict, which a join's cookie must not be
 // (draft 0.1, section 5): the browser did not send them with the page that the join led to, so that page is a
 // stranger's. They go with what is navigated to from now on.
-func (j Joined) Strict() []string { return strict(j.Cookies) }
+func (j Joined) Strict() []string { return strict(j.All) }
 
 func strict(cookies []browser.Cookie) []string {
 	var names []string
@@ -102,19 +112,13 @@ func Join(ctx context.Context, page Page, c *company.Company, s *session.Session
 }
 
 func try(ctx context.Context, page Page, c *company.Company, s *session.Session, returnTo string) (Joined, error) {
-	assertion, token, err := s.Assertion(ctx, c.JoinEndpoint, returnTo)
+	joined, fields, err := form(ctx, c, s, returnTo)
 	if err != nil {
-		return Joined{}, fmt.Errorf("the browser assertion: %w", err)
+		return Joined{}, fmt.Errorf("%w: %w", ErrNoAssertion, err)
 	}
-	joined := Joined{SID: s.ID(), SignedIn: s.SignedIn()}
-	p := c.Profile
-	fields := []browser.Field{{Name: p.JoinAssertionField, Value: assertion}}
-	if !token.Empty() {
-		fields = append(fields, browser.Field{Name: p.JoinTokenField, Value: token})
-	}
-	if c.OperationsListed && p.JoinExtensionsField != "" {
-		// The browser's later requests declare what its join declared (Operations v3, section 2).
-		fields = append(fields, browser.Field{Name: p.JoinExtensionsField, Value: secret.New(p.Extensions())})
+	before, err := page.Cookies(ctx)
+	if err != nil {
+		return Joined{}, err
 	}
 	landing, err := page.SubmitForm(ctx, c.JoinEndpoint, fields)
 	if err := landed(ctx, c, landing, err); errors.Is(err, ErrUnclear) {
@@ -123,13 +127,49 @@ func try(ctx context.Context, page Page, c *company.Company, s *session.Session,
 		return Joined{}, err
 	}
 	joined.URL = landing.URL
-	if joined.Cookies, err = page.Cookies(ctx); err != nil {
+	if joined.All, err = page.Cookies(ctx); err != nil {
 		return Joined{}, err
 	}
-	if len(joined.Cookies) == 0 {
+	if len(joined.All) == 0 {
 		return Joined{}, ErrNoCookie
 	}
+	for _, has := range joined.All {
+		if !slices.ContainsFunc(before, func(had browser.Cookie) bool { return Same(has, had) }) {
+			joined.Cookies = append(joined.Cookies, has)
+		}
+	}
 	return joined, nil
+}
+
+// form is what the browser posts, and what it joins. A Session that is replaced meanwhile is asked once more, so that the
+// assertion is that of the Session that is told.
+func form(ctx context.Context, c *company.Company, s *session.Session, returnTo string) (joined Joined, fields []browser.Field, err error) {
+	p := c.Profile
+	for range 3 {
+		if joined.SID, err = s.Start(ctx); err != nil {
+			return Joined{}, nil, err
+		}
+		assertion, token, err := s.Assertion(ctx, c.JoinEndpoint, returnTo)
+		if err != nil {
+			return Joined{}, nil, err
+		}
+		joined.SignedIn = s.SignedIn()
+		if p.JoinTokenField != "" {
+			joined.SignedIn = !token.Empty()
+		}
+		fields = []browser.Field{{Name: p.JoinAssertionField, Value: assertion}}
+		if !token.Empty() {
+			fields = append(fields, browser.Field{Name: p.JoinTokenField, Value: token})
+		}
+		if s.ID() == joined.SID {
+			break
+		}
+	}
+	if c.OperationsListed && p.JoinExtensionsField != "" {
+		// The browser's later requests declare what its join declared (Operations v3, section 2).
+		fields = append(fields, browser.Field{Name: p.JoinExtensionsField, Value: secret.New(p.Extensions())})
+	}
+	return joined, fields, nil
 }
 
 // landed judges where the form led.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,13 +31,18 @@ func shop() *company.Company {
 	}
 }
 
-func newSession(t *testing.T, c *company.Company) *session.Session {
+func identity(t *testing.T) *session.Identity {
 	t.Helper()
 	id, err := session.Init(filepath.Join(t.TempDir(), "identity"), session.Options{ClientID: "https://agent.example/agent.json", Name: "A"}, noon, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := session.New(session.Config{Identity: id, Company: c, UserID: "usr_1", Now: func() time.Time { return noon }})
+	return id
+}
+
+func newSession(t *testing.T, c *company.Company) *session.Session {
+	t.Helper()
+	s, err := session.New(session.Config{Identity: identity(t), Company: c, UserID: "usr_1", Now: func() time.Time { return noon }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,13 +58,20 @@ type answer struct {
 // form is a browser that gives the prepared answers one after another. It implements [join.Page].
 type form struct {
 	answers []answer
-	during  func() // called in each submission
+	during  func()           // called in each submission
+	before  []browser.Cookie // those of before the join
 	cookies []browser.Cookie
 	actions []string
 	fields  [][]browser.Field
 }
 
-func (f *form) Cookies(context.Context) ([]browser.Cookie, error) { return f.cookies, nil }
+// Cookies are there once a form was submitted.
+func (f *form) Cookies(context.Context) ([]browser.Cookie, error) {
+	if len(f.actions) == 0 {
+		return f.before, nil
+	}
+	return append(slices.Clone(f.before), f.cookies...), nil
+}
 
 func (f *form) SubmitForm(_ context.Context, action string, fields []browser.Field) (browser.Landing, error) {
 	f.actions, f.fields = append(f.actions, action), append(f.fields, fields)

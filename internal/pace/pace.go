@@ -157,12 +157,14 @@ func (p *Pace) Wait(ctx context.Context, company string) error { return p.wait(c
 
 // wait returns when the Company is not held. Another's answer may hold it again in the meantime, so it looks again.
 func (p *Pace) wait(ctx context.Context, company string) error {
+	began := p.cfg.Now()
 	for {
 		left, spread := p.left(company)
 		if left <= 0 {
 			return nil
 		}
-		if deadline, ok := ctx.Deadline(); left > LongestWait || ok && time.Until(deadline) < left {
+		waited := p.cfg.Now().Sub(began)
+		if deadline, ok := ctx.Deadline(); waited+left > LongestWait || ok && time.Until(deadline) < left {
 			return &HeldError{Company: company, Left: left}
 		}
 		timer := time.NewTimer(left + time.Duration(p.cfg.Chance()*float64(spread)))

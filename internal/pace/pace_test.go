@@ -418,3 +418,26 @@ func mustRequest(t *testing.T, url string) *http.Request {
 	}
 	return req
 }
+
+func TestAHoldThatGrowsAndGrowsIsNotWaitedForForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := pace.New(pace.Config{Company: func(string) string { return "shop" }, Chance: func() float64 { return 0 }})
+		p.Heard("shop", http.StatusTooManyRequests, "300")
+		ctx, stop := context.WithCancel(t.Context())
+		var growing sync.WaitGroup
+		growing.Go(func() { // each time, just before the hold is over
+			for ctx.Err() == nil {
+				time.Sleep(299 * time.Second)
+				p.Heard("shop", http.StatusTooManyRequests, "300")
+			}
+		})
+		began := time.Now()
+		err := p.Wait(t.Context(), "shop")
+		waited := time.Since(began)
+		stop()
+		growing.Wait()
+		if !errors.Is(err, pace.ErrHeld) || waited > pace.LongestWait {
+			t.Errorf("Wait = %v after %v", err, waited)
+		}
+	})
+}
