@@ -1,0 +1,33 @@
+package company
+
+import (
+	"net/url"
+	"strings"
+)
+
+// Hosts reports whether an address is on a host of the Company: its domain, its issuer's host, or below one of them. These
+// two alone were confirmed by each other; the further domains that an issuer's metadata lists are its own word. A host is
+// the same in capitals, with a dot at its end and with its scheme's own port. A Company without an issuer has none.
+func (c *Company) Hosts(u *url.URL) bool {
+	issuer, err := url.Parse(c.Issuer)
+	if err != nil || issuer.Host == "" {
+		return false
+	}
+	host := hostOf(u)
+	for _, own := range []string{hostOf(&url.URL{Scheme: "https", Host: c.Domain}), hostOf(issuer)} {
+		if own != "" && (host == own || strings.HasSuffix(host, "."+own)) {
+			return true
+		}
+	}
+	return false
+}
+
+// hostOf is an address's host with its port, in the one form in which hosts compare.
+func hostOf(u *url.URL) string {
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	port := u.Port()
+	if port == "" || u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" {
+		return host
+	}
+	return host + ":" + port
+}
