@@ -167,8 +167,11 @@ func (r *round) notUsedMeanwhile(ctx context.Context) (move, error) {
 }
 
 // knownBefore goes on when a new reference is answered with the state of an operation: an approval of it was recorded
-// before. One of ours is looked up like every earlier one, with the terms that the ledger has; of another nothing is known.
+// before. One that is under way in this run has the reference merged into it; one of ours is looked up like every earlier one, with the terms that the ledger has; of another nothing is known.
 func (r *round) knownBefore(rep reply) (move, error) {
+	if other := r.movingRound(rep.OperationID); other != nil {
+		return move{on: evSame, body: MergedInto{Into: other.id}, into: other}, nil
+	}
 	open, err := r.earlier(operation.Operation{ID: rep.OperationID})
 	if err != nil {
 		return move{}, err
@@ -179,6 +182,18 @@ func (r *round) knownBefore(rep reply) (move, error) {
 		}
 	}
 	return settlef(Unknown, "the Company says that it is %s already, and no approval of ours is open", rep.State), nil
+}
+
+// movingRound returns the other round of this run that has the operation and goes on; nil when there is none.
+func (r *round) movingRound(id string) *round {
+	r.ops.mu.Lock()
+	defer r.ops.mu.Unlock()
+	for _, other := range r.ops.rounds {
+		if other != r && other.site.company.Issuer == r.site.company.Issuer && other.op.ID == id && !other.state.final() && other.stopped == nil {
+			return other
+		}
+	}
+	return nil
 }
 
 // referenceOf is the reference that an approval in the verified ledger was sent with, under its own Session.

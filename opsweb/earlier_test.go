@@ -171,6 +171,41 @@ func TestAnOperationThatAnotherContextHasOpenIsNotAskedTwice(t *testing.T) {
 	})
 }
 
+// A second reference to an operation whose approval is under way in this run is answered with its state: it belongs to the
+// round that has the operation, and has its outcome.
+//
+// Clauses: OPS3-7.13, OPS3-7.14
+func TestAReferenceThatTellsTheStateOfAnOpenRoundIsMergedIntoIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.company.live = func(p post) answer {
+			switch {
+			case p.ref == "r2":
+				return state("performing")
+			case p.approval != "":
+				return recorded
+			case !w.disk.has("recorded"):
+				return terms("v1")
+			case w.disk.has("same-operation"):
+				return state("performed")
+			}
+			return state("performing")
+		}
+		w.chrome.script = []page{refusedScript("r1"), {script: true, status: 200}, refusedScript("r2")}
+		stop := w.answers(yes, yes)
+		w.disk.onLine("replayed", func() { w.chrome.loads.Go(func() { w.press(w.join(w.session, w.site())) }) })
+		w.press(w.tab)
+		w.must(w.settle())
+		stop()
+		if got := w.ops.Outcomes(); !slices.Equal(got, []Outcome{Performed}) {
+			t.Errorf("outcomes = %v", got)
+		}
+		if m := bodies[MergedInto](w); len(m) != 1 {
+			t.Errorf("merged: %v\n%s", m, w.trace())
+		}
+	})
+}
+
 // Two runs that asked at the same time do not both send: the one that would be second finds the first one's approval in
 // the ledger.
 //
