@@ -113,9 +113,12 @@ func (r *round) answered(rep reply) move {
 	case operation.Recorded:
 		return move{on: evRecorded, body: Approval{Outcome: "recorded"}}
 	case operation.Declined:
-		if rep.broken == nil && rep.Decline.OperationID != r.op.ID {
-			// It says nothing of ours, which may be recorded.
-			return settle(Unknown, "the Company answered the approval with a decline of another operation").telling(Approval{Outcome: "unknown"})
+		// One that is not of this very approval says nothing of ours, which may be recorded.
+		if rep.broken != nil {
+			return settlef(Unknown, "the Company answered the approval with a decline that can't be read: %v", rep.broken).telling(Approval{Outcome: "unknown"})
+		}
+		if rep.Decline.OperationID != r.op.ID || rep.Decline.Revision != r.op.Revision {
+			return settle(Unknown, "the Company answered the approval with a decline of another operation or revision").telling(Approval{Outcome: "unknown"})
 		}
 		return settle(Declined, rep.Decline.Reason).
 			telling(Approval{Outcome: "declined", Reason: rep.Decline.Reason, Alternative: rep.Decline.Alternative})
@@ -139,9 +142,12 @@ func (r *round) answered(rep reply) move {
 			return settle(Expired, "the Company no longer accepts the reference: the revision has expired")
 		}
 		return settle(Failed, "the Company no longer accepts the reference; the approval was not recorded")
-	default:
-		return settlef(Unknown, "the operations endpoint answered the approval with %s", rep.said()).telling(Approval{Outcome: "unknown"})
+	case operation.InvalidSession, operation.Challenge:
+		if !r.unsure { // the Company did not get as far as the approval
+			return settlef(Failed, "the Company no longer accepts the Session, or wants it signed in: it answered with %s; the approval was not recorded", rep.said())
+		}
 	}
+	return settlef(Unknown, "the operations endpoint answered the approval with %s", rep.said()).telling(Approval{Outcome: "unknown"})
 }
 
 // newTerms takes the operation that came in answer to an approval: the approval was not recorded, and the new terms
