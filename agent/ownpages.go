@@ -14,9 +14,9 @@ import (
 // ownPages are the pages that belong to the User's own browser, and are never loaded in ours: those of a sign-in, where
 // the User alone says who they are and what the agent may do (draft 0.1, sections 4.4 to 4.6). Safe for concurrent use.
 type ownPages struct {
-	mu       sync.Mutex
-	clientID string
-	issuers  []string // hosts
+	mu        sync.Mutex
+	clientID  string
+	companies map[string]*company.Company // by domain; those that a Session of ours is for
 }
 
 // add makes the sign-in pages of c the User's own.
@@ -24,20 +24,39 @@ func (o *ownPages) add(clientID string, c *company.Company) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.clientID = clientID
-	for _, address := range []string{c.Issuer, c.Server.Authorization, c.Server.Device} {
-		if u, err := url.Parse(address); err == nil && u.Host != "" && !slices.Contains(o.issuers, u.Host) {
-			o.issuers = append(o.issuers, u.Host)
-		}
+	if o.companies == nil {
+		o.companies = make(map[string]*company.Company)
 	}
+	o.companies[c.Domain] = c
 }
 
 // holds reports whether an address is such a page: anybody's authorization page with our client id, and a device page
-// with a code at an issuer that a Session of ours is for.
+// with a code, wherever a link to it could be shown to the User for a Company that a Session of ours is for, or where such
+// a Company's authorization server is.
 func (o *ownPages) holds(u *url.URL) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	q := u.Query()
-	return o.clientID != "" && slices.Contains(q["client_id"], o.clientID) || q.Has("user_code") && slices.Contains(o.issuers, u.Host)
+	if o.clientID != "" && slices.Contains(q["client_id"], o.clientID) {
+		return true
+	}
+	if !q.Has("user_code") {
+		return false
+	}
+	for _, c := range o.companies {
+		if c.Hosts(u) || atServer(c.Server, u) {
+			return true
+		}
+	}
+	return false
+}
+
+// atServer reports whether an address is on a host of an authorization server that has pages.
+func atServer(s company.Server, u *url.URL) bool {
+	return slices.ContainsFunc([]string{s.Authorization, s.Device}, func(endpoint string) bool {
+		own, err := url.Parse(endpoint)
+		return err == nil && company.Below(u, own)
+	})
 }
 
 // refusal is the error of a step that failed since it would have opened such a page; else nil.

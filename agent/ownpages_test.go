@@ -33,7 +33,9 @@ func TestOurBrowserLoadsNoPageOfASignIn(t *testing.T) {
 	}
 	for name, address := range map[string]string{
 		"authorization": page("https://agent.test/agent.json"), "authorization, written otherwise": strings.Replace(page("https://agent.test/agent.json"), "agent.json", "%61gent.json", 1),
-		"device page with a code": issuer + "/device?user_code=WDJB-MJHT",
+		"device page with a code": issuer + "/device?user_code=WDJB-MJHT", "on the company domain": "https://stormline.test/device?user_code=WDJB-MJHT",
+		"below it": "https://id.stormline.test/device?user_code=WDJB-MJHT", "in capitals": "https://AUTH.Stormline.TEST/device?user_code=WDJB-MJHT",
+		"with a dot": "https://auth.stormline.test./device?user_code=WDJB-MJHT", "with its port": "https://auth.stormline.test:443/device?user_code=WDJB-MJHT",
 	} {
 		if said, ok := errors.AsType[*trouble.Error](load(address)); !ok || !strings.Contains(said.What, "belongs to your own browser") {
 			t.Errorf("%s: %v", name, said)

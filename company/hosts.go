@@ -13,13 +13,13 @@ func (c *Company) Hosts(u *url.URL) bool {
 	if err != nil || issuer.Host == "" {
 		return false
 	}
-	host := hostOf(u)
-	for _, own := range []string{hostOf(&url.URL{Scheme: "https", Host: c.Domain}), hostOf(issuer)} {
-		if own != "" && (host == own || strings.HasSuffix(host, "."+own)) {
-			return true
-		}
-	}
-	return false
+	return Below(u, &url.URL{Scheme: "https", Host: c.Domain}) || Below(u, issuer)
+}
+
+// Below reports whether an address is on another's host, or on one below it. Its own port and any other are two hosts.
+func Below(u, own *url.URL) bool {
+	host, over := hostOf(u), hostOf(own)
+	return over != "" && (host == over || strings.HasSuffix(host, "."+over))
 }
 
 // hostOf is an address's host with its port, in the one form in which hosts compare.
