@@ -12,7 +12,7 @@ export PAPAVER_TEST_SANDBOX := off
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check conformance lint fuzz interop
+.PHONY: help build demo test check conformance lint fuzz interop simulate
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,3 +48,6 @@ fuzz: ## run every fuzz function for FUZZTIME (10s) each
 interop: build ## hold both sides of the wire against other people's implementations (flags in INTEROP=)
 	@scripts/chromium ensure >/dev/null
 	@go run ./interop $(INTEROP)
+
+simulate: ## play SEEDS (100000) seeds of the simulator and find each deliberate bug; SEED=n tells one seed's story
+	@scripts/simulate

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"fmt"
 	"hash/fnv"
 	"io"
 	"math/rand/v2"
@@ -75,9 +74,8 @@ const (
 // chance draws everything that a seed decides. Each part of the world draws from a stream of its own, so that one more
 // draw in one part moves no other.
 type chance struct {
-	seed  uint64
-	rate  float64
-	wrong bool // anything goes wrong at all
+	seed uint64
+	rate float64
 
 	mu      sync.Mutex
 	streams map[string]*rand.Rand
@@ -159,5 +157,3 @@ func (c *chance) Read(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
-
-func (c *chance) String() string { return fmt.Sprintf("seed %d", c.seed) }

@@ -102,6 +102,10 @@ func (o *op) alive(now time.Time) *recorded {
 func (c *companyModel) site(sid string, act int) (status int, reference string) {
 	c.moods()
 	now := c.w.now()
+	if n := len(c.ops); n > 0 && c.ops[n-1].alive(now) != nil && c.w.chance.meets(priceChanges) {
+		c.price++
+		c.w.story("Company: the price is %d now, as an approved request comes", c.price)
+	}
 	// Several recorded approvals may match: the one recorded first is used.
 	var first *recorded
 	for _, o := range c.ops {

@@ -200,14 +200,16 @@ func (j *judge) mayBeApproved(p *process, what, id, ref string) {
 		j.w.violates("%s about %s, of which the agent knows: %s", what, id, k.is)
 	}
 	mine := j.w.company.refs[ref]
-	if mine == nil || mine.act == 0 || !j.oursBy(ref) {
+	if mine == nil || mine.act == 0 {
 		return
 	}
+	// A page that asks again by itself asks for the same action, also when the agent can't tell that by its act.
+	ours := j.oursBy(ref)
 	for _, r := range j.order {
 		if r.p != p || r.op == "" || r.op == id || j.w.company.refs[r.ref] == nil || j.w.company.refs[r.ref].act != mine.act {
 			continue
 		}
-		if other := j.of(r.op); other.open() || other.is == "performed" {
+		if other := j.of(r.op); other.open() || ours && other.is == "performed" {
 			j.w.violates("%s about %s, while of %s, which the same act began, the agent knows: %s", what, id, r.op, other.is)
 		}
 	}

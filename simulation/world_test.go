@@ -113,7 +113,6 @@ type process struct {
 	tab     *joined
 	session *session.Session
 	user    sync.WaitGroup
-	ended   bool // it was ended early
 
 	// Of the judge, guarded by world.mu.
 	replayLines, replays int
@@ -182,7 +181,7 @@ func (w *world) start(number int) *process {
 		p.end()
 		return nil
 	}
-	w.recount(p)
+	w.recount()
 	p.ops, err = opsweb.New(p.ctx, opsweb.Config{Ledger: p.ledger, Client: &http.Client{Transport: p}, Now: w.agentNow, Rand: w.chance, Notify: p.notified})
 	w.must(err)
 	p.browser, err = browser.Start(p.ctx, browser.Config{Driver: p.chrome, Bin: "/bin/true", NoSandbox: true, Watch: opsweb.Header, OnHeld: p.ops.Held, Now: w.agentNow})
@@ -198,7 +197,7 @@ func (w *world) start(number int) *process {
 }
 
 // recount has the judge read what is on disk and was not seen to get there.
-func (w *world) recount(p *process) {
+func (w *world) recount() {
 	data, err := os.ReadFile(filepath.Join(w.dir, ledger.FileName))
 	w.must(err)
 	w.mu.Lock()
@@ -209,7 +208,6 @@ func (w *world) recount(p *process) {
 		}
 	}
 	w.judge.restarted()
-	_ = p
 }
 
 func (p *process) notified(h opsweb.Happening) {
@@ -225,7 +223,6 @@ func (p *process) run() {
 	settling, stop := context.WithTimeout(p.ctx, longest)
 	defer stop()
 	if w.chance.meetsAt(runEnds, 0.5) {
-		p.ended = true
 		after := w.chance.between("run", 100*time.Millisecond, 4*time.Minute)
 		w.background.Go(func() {
 			if wait(after, p.dead) {
@@ -239,12 +236,11 @@ func (p *process) run() {
 	if w.chance.one("run", 4) {
 		presses = 2
 	}
-	var err error
 	for i := range presses {
 		if i > 0 && w.chance.rate > 0 && w.chance.one("run", 2) {
 			wait(w.chance.between("run", time.Second, 2*time.Minute), settling.Done())
 		} else if i > 0 {
-			err = p.ops.Settle(settling, true)
+			_ = p.ops.Settle(settling, true)
 		}
 		w.mu.Lock()
 		w.acts++
@@ -254,11 +250,13 @@ func (p *process) run() {
 			p.story("the act: %v", err)
 		}
 	}
-	err = p.ops.Settle(settling, true)
+	err := p.ops.Settle(settling, true)
 	for err == nil && p.ops.Open() > 0 { // one more came as the last one was settled
 		err = p.ops.Settle(settling, true)
 	}
-	p.story("settled: %v, outcomes %v", err, p.ops.Outcomes())
+	if !p.isDead() { // what a dead process says of itself is no part of the story
+		p.story("settled: %v, outcomes %v", err, p.ops.Outcomes())
+	}
 	if settling.Err() == context.DeadlineExceeded {
 		w.violates("a run does not end: %v", err)
 	}
@@ -268,7 +266,9 @@ func (p *process) run() {
 // close ends a run as the agent does.
 func (p *process) close() {
 	p.ops.Conclude(context.WithoutCancel(p.ctx))
-	p.story("ends, outcomes %v", p.ops.Outcomes())
+	if !p.isDead() {
+		p.story("ends, outcomes %v", p.ops.Outcomes())
+	}
 	p.end()
 	p.user.Wait()
 	p.chrome.end()
