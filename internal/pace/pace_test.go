@@ -426,9 +426,15 @@ func TestAHoldThatGrowsAndGrowsIsNotWaitedForForEver(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var growing sync.WaitGroup
 		growing.Go(func() { // each time, just before the hold is over
-			for ctx.Err() == nil {
-				time.Sleep(299 * time.Second)
-				p.Heard("shop", http.StatusTooManyRequests, "300")
+			ticker := time.NewTicker(299 * time.Second)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ticker.C:
+					p.Heard("shop", http.StatusTooManyRequests, "300")
+				case <-ctx.Done():
+					return
+				}
 			}
 		})
 		began := time.Now()
