@@ -153,6 +153,7 @@ func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow) e
 	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimeout) {
 		end = ending{exitInterrupted, "interrupted"}
 	}
+	ui.ends(err)
 	a.Finish(end.word, err)
 	ui.finish()
 	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)

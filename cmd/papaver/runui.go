@@ -14,6 +14,7 @@ import (
 	"github.com/papaver-agent/papaver/agent"
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/internal/plaintext"
+	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/tui"
 )
@@ -33,7 +34,8 @@ type runUI struct {
 	drawing  sync.WaitGroup
 	drawn    chan struct{} // closed when the terminal UI has ended
 	stop     context.CancelFunc
-	onScreen bool // the end was drawn, the error that came with it included
+	onScreen bool                         // the end was drawn, the error that came with it included
+	end      atomic.Pointer[agent.Failed] // the run's own error, which result says
 
 	mu    sync.Mutex
 	later strings.Builder // what was said while the screen was full
@@ -108,7 +110,7 @@ func (ui *runUI) event(ev agent.Event) {
 			printLines(ui.e.stderr, "papaver: ", fmt.Sprintf("operation %s %s", ev.Round, text))
 		}
 	case agent.Failed:
-		if ev.Round != "" { // the run's own error is said at its end
+		if end := ui.end.Load(); end == nil || b != *end {
 			printError(ui.e.stderr, &b)
 		}
 	}
@@ -143,6 +145,13 @@ func (ui *runUI) Write(p []byte) (int, error) {
 	ui.mu.Lock()
 	defer ui.mu.Unlock()
 	return ui.later.Write(p)
+}
+
+// ends takes the run's own error before its event comes: it is said once, at the end.
+func (ui *runUI) ends(err error) {
+	if err != nil {
+		ui.end.Store(trouble.Of(err).Said())
+	}
 }
 
 // finish lets the terminal UI show the last news, then ends it.

@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/papaver-agent/papaver/agent"
+	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/tui"
 )
 
@@ -38,5 +41,27 @@ func TestATerminalUIThatBreaksIsSaidAndEndsNothing(t *testing.T) {
 				t.Errorf("it was said: %q", said.String())
 			}
 		})
+	}
+}
+
+// What goes wrong in a run and does not end it is said when it happens, line by line too; what ends it is said once.
+func TestErrorsOfARunAreEachSaidOnceLineByLine(t *testing.T) {
+	t.Parallel()
+	var said bytes.Buffer
+	ui := newRunUI(env{stderr: &said, stdout: os.Stdout}, &runOptions{flags: newFlags("run"), noInput: true})
+	ended := &trouble.Error{What: "the sign-in at shop.example has ended", Done: "a", Undone: "b", Next: "run papaver signin shop.example"}
+	ofRound := &trouble.Error{What: "the Company did not answer", Done: "a", Undone: "b", Next: "c"}
+	own := &trouble.Error{What: "the step failed", Err: errors.New("no such button"), Done: "a", Undone: "b", Next: "c"}
+	ui.event(agent.Event{Name: "error", Body: *ended.Said()})
+	ui.event(agent.Event{Name: "error", Round: "rnd_1", Body: *ofRound.Said()})
+	ui.ends(own)
+	ui.event(agent.Event{Name: "error", Body: *own.Said()})
+	if err := ui.result(ending{exitError, "error"}, own, ""); err != exitCode(exitError) {
+		t.Errorf("the result is %v", err)
+	}
+	for _, e := range []*trouble.Error{ended, ofRound, own} {
+		if got := strings.Count(said.String(), e.Said().What); got != 1 {
+			t.Errorf("%q is said %d times:\n%s", e.Said().What, got, said.String())
+		}
 	}
 }
