@@ -105,7 +105,8 @@ func (r *round) meetsLocked(op operation.Operation, from successor) {
 	defer r.mu.Unlock()
 	switch {
 	case r.state.Spent():
-		r.next = &from
+		from.own = r.ownLocked(from.held)
+		r.keepLocked(from)
 	case (r.state == Fetched || r.state == Asking) && op.Revision != r.op.Revision:
 		r.offered = &offered{op: op, from: from}
 		if r.recall != nil {

@@ -147,6 +147,7 @@ func (o *Operations) Held(ctx context.Context, h browser.Held) {
 	if why == "" && r != nil && r.overLocked() {
 		why = RoundOver
 	}
+	own := r != nil && r.ownLocked(h)
 	fresh := why == "" && r == nil
 	if fresh {
 		r = o.newRoundLocked(s, h)
@@ -170,7 +171,13 @@ func (o *Operations) Held(ctx context.Context, h browser.Held) {
 	o.notify(r.id, line)
 	reference := Reference{text: ref, site: s, sid: line.Sid}
 	if !fresh {
-		r.succeeds(successor{reference: reference, held: h})
+		r.succeeds(successor{reference: reference, held: h, own: own})
+		o.mu.Lock()
+		ended := r.state.final()
+		o.mu.Unlock()
+		if ended {
+			r.tellLeft()
+		}
 		return
 	}
 	r.reference = reference // held is h already
@@ -240,7 +247,7 @@ func (o *Operations) repeatedLocked(s *site, h browser.Held) *round {
 		return nil
 	}
 	for _, r := range slices.Backward(o.rounds) {
-		same := r.site == s && r.held.Method() == h.Method() && r.held.URL() == h.URL()
+		same := r.site == s && r.ownLocked(h)
 		open := r.state.Spent() && !r.state.final() || r.state == Settled && r.outcome == Unknown
 		if same && open && (h.Act() == nil || h.Act() == r.act()) {
 			return r

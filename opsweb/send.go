@@ -174,7 +174,7 @@ func (r *round) replay(ctx context.Context) (move, error) {
 	if r.act() == nil {
 		return move{on: evCannotReplay, body: Note{Why: "no act of ours caused it, so there is none to make again"}}, nil
 	}
-	r.takeSuccessor() // what came before the replay is no answer to it
+	r.dropOwn() // what came before the replay is no answer to it
 	r.replays++
 	_, err := r.site.page.Again(ctx, r.act(), r.held, func(how browser.How) error {
 		if ctx.Err() != nil {
@@ -250,19 +250,25 @@ func (r *round) wasRecorded() bool {
 func (r *round) onlyThePage() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.act() == nil && r.next == nil
+	return r.act() == nil && len(r.next) == 0
 }
 
 // stillApproved goes on when the approval is recorded and not used up.
 func (r *round) stillApproved(ctx context.Context) (move, error) {
 	r.keepAlive()
-	next := r.takeSuccessor()
-	if next != nil {
+	for next := r.takeSuccessor(); next != nil; next = r.takeSuccessor() {
 		rep, err := r.tryLookUp(ctx, next.reference, lookTries)
+		known := err == nil && rep.Kind == operation.Returned && rep.broken == nil
 		switch {
 		case ctx.Err() != nil:
 			return move{}, errStopped
-		case err != nil || rep.Kind != operation.Returned || rep.broken != nil:
+		case !next.own && (!known || rep.Operation.ID != r.op.ID):
+			// Another request of the page, which asks for something else: it says nothing of this one.
+			r.mu.Lock()
+			r.left = append(r.left, *next)
+			r.mu.Unlock()
+			continue
+		case !known:
 			return settle(Unknown, "the browser's request no longer matches the approval, and the Company does not say what it asks for now"), nil
 		case rep.Operation.ID != r.op.ID:
 			return settle(Unknown, "the browser's request no longer matches the approval, which stays recorded until "+r.op.ExpiresAtSent), nil
@@ -272,6 +278,7 @@ func (r *round) stillApproved(ctx context.Context) (move, error) {
 		}
 		// The page in the tab is the one that got the new reference; the approved one stays the one to look up.
 		r.take(&successor{reference: r.reference, held: next.held})
+		break
 	}
 	if r.replays >= replayTries || r.act() == nil {
 		return settle(Unknown, "it is approved and not performed, and the act could not be made again; the approval ends at "+r.op.ExpiresAtSent), nil

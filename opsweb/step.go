@@ -40,9 +40,10 @@ type round struct {
 	looked    map[string]bool // rounds of the same operation that were looked up before this one asks
 
 	mu      sync.Mutex
-	next    *successor // the last reference that came in answer to a replay, or meanwhile
-	offered *offered   // other terms of the operation, which came while the User is being asked
-	recall  func()     // takes the open question back; nil while none is open
+	next    []successor // the references that came in answer to a replay, or meanwhile, the newest last
+	left    []successor // those of other requests that turned out to be of other operations
+	offered *offered    // other terms of the operation, which came while the User is being asked
+	recall  func()      // takes the open question back; nil while none is open
 }
 
 // living is an approval that the Company has recorded and that was not seen to be used up.
@@ -56,26 +57,6 @@ type living struct {
 type offered struct {
 	op   operation.Operation
 	from successor
-}
-
-// successor is a reference that came when the browser made a round's act again.
-type successor struct {
-	reference Reference
-	held      browser.Held
-}
-
-func (r *round) succeeds(s successor) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.next = &s
-}
-
-func (r *round) takeSuccessor() *successor {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.next
-	r.next = nil
-	return s
 }
 
 // take puts a successor in the place of the reference and refusal that the round had.
@@ -199,6 +180,9 @@ func (r *round) apply(ctx context.Context, m move) error {
 		r.ops.notify(r.id, m.tells)
 	}
 	r.ops.notify(r.id, m.body)
+	if a.to.final() {
+		r.tellLeft()
+	}
 	r.ops.mu.Lock()
 	r.ops.changedLocked()
 	r.ops.mu.Unlock()

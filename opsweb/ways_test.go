@@ -85,9 +85,31 @@ func newReferences() []story {
 		{name: "another operation while the first is approved: not asked", user: []say{yes}, outcome: Unknown, why: "stays recorded",
 			endpoint: []answer{terms("v1"), recorded, state("approved"), termsOf("exc_2", "v2", time.Hour)}, site: []page{refused("r1"), refused("r2")},
 			want: approved + "recorded replaying RELOAD sighting replayed LOOK:r1 LOOK:r2 settled"},
+		{name: "the same terms, and another request of the page is refused too: that takes nothing's place, and is told", user: []say{yes}, outcome: Performed,
+			endpoint: []answer{terms("v1"), recorded, state("approved").with(func(w *world) { w.soon(countRefused("r9")) }), terms("v1"), state("performed")},
+			site:     []page{refusedScript("r1"), refusedScript("r2"), {script: true, status: 200}},
+			want:     approved + "recorded replaying PRESS sighting replayed LOOK:r1 sighting LOOK:r2 still-approved replaying PRESS replayed LOOK:r1 settled", after: toldOfCount},
+		{name: "another request of the page is refused alone: it is told, and the act is made again", user: []say{yes}, outcome: Performed,
+			endpoint: []answer{terms("v1"), recorded, state("approved").with(func(w *world) { w.soon(countRefused("r9")) }), termsOf("exc_9", "v1", time.Hour), state("performed")},
+			site:     []page{refusedScript("r1"), {script: true}, {script: true, status: 200}},
+			want:     approved + "recorded replaying PRESS replayed LOOK:r1 sighting LOOK:r9 still-approved replaying PRESS replayed LOOK:r1 settled", after: toldOfCount},
 		{name: "a new reference that is not accepted", user: []say{yes}, outcome: Unknown, why: "no longer matches",
 			endpoint: []answer{terms("v1"), recorded, state("approved"), gone}, site: []page{refused("r1"), refused("r2")},
 			want: approved + "recorded replaying RELOAD sighting replayed LOOK:r1 LOOK:r2 settled"},
+	}
+}
+
+// countRefused is another request of the page, which is refused with an operation of its own.
+func countRefused(ref string) page {
+	p := refusedScript(ref)
+	p.url = "https://shop.test/count"
+	return p
+}
+
+// toldOfCount checks that the User learns of what nobody was asked about.
+func toldOfCount(w *world) {
+	if told := bodies[Trouble](w); len(told) != 1 || !strings.Contains(told[0].What, "shop.test/count") {
+		w.t.Errorf("told: %+v", told)
 	}
 }
 
