@@ -364,6 +364,8 @@ func (j *judge) answered(_ *process, sent post, got response) {
 		if sent.approval != nil && !k.tried || sent.approval == nil && f.Error == "approval_required" && k.ref == sent.ref && !k.recorded && !k.replayed {
 			k.is = "absent"
 		}
+	case sent.approval != nil && !k.tried && (f.Error == "invalid_session" || f.Error == "extension_required" || got.status == http.StatusUnauthorized):
+		k.is = "absent" // checked before anything is recorded (Operations v3, section 6)
 	}
 }
 

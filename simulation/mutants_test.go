@@ -230,7 +230,7 @@ func buildMutants(t *testing.T) string {
 				texts[p.file] = string(data)
 			}
 			if n := strings.Count(texts[p.file], p.old); n != 1 {
-				t.Fatalf("%s: its place is %d times in %s: %s", m.name, n, p.file, p.old)
+				t.Fatalf("%s: its place is %d times in %s, where the rule (%s) was; say in mutants_test.go where it is now: %s", m.name, n, p.file, m.rule, p.old)
 			}
 			texts[p.file] = strings.Replace(texts[p.file], p.old, p.new, 1)
 		}
