@@ -120,6 +120,9 @@ type process struct {
 }
 
 func (p *process) story(format string, args ...any) {
+	if p.isDead() { // what a dead process says of itself is no part of the story
+		return
+	}
 	p.world.story(fmt.Sprintf("run %d: ", p.number)+format, args...)
 }
 
