@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/papaver-agent/papaver/operation"
+	"github.com/papaver-agent/papaver/session"
 )
 
 // One operation is performed at most once, whichever run, context or Session it is met in. So before the User is asked
@@ -198,14 +199,16 @@ func (r *round) movingRound(id string) *round {
 
 // referenceOf is the reference that an approval in the verified ledger was sent with, under its own Session.
 func (r *round) referenceOf(sent Sent) (Reference, error) {
-	if sent.Sid == r.site.session.ID() {
-		return Reference{text: sent.Ref, site: r.site, sid: sent.Sid}, nil
-	}
-	s, err := r.site.session.Earlier(sent.Sid)
-	if err != nil {
+	if _, err := r.site.signer(sent.Sid); err != nil {
 		return Reference{}, err
 	}
-	there := *r.site
-	there.session = s
-	return Reference{text: sent.Ref, site: &there, sid: sent.Sid}, nil
+	return Reference{text: sent.Ref, site: r.site, sid: sent.Sid}, nil
+}
+
+// signer is the Session sid: the site's present one, or one that it was before, in this run or in an earlier one.
+func (s *site) signer(sid string) (*session.Session, error) {
+	if sid == s.session.ID() {
+		return s.session, nil
+	}
+	return s.session.Earlier(sid)
 }

@@ -48,9 +48,13 @@ func (r reply) said() string {
 }
 
 // post sends a reference to the endpoint of its own Session's Company, with an approval or, for a look-up, without
-// one. It follows no redirect. An error is errNoAnswer, or one of ours before anything was sent.
+// one, in the Session it was judged by: the one that a sending line names. It follows no redirect. An error is errNoAnswer, or one of ours before anything was sent.
 func (r Reference) post(ctx context.Context, approval *operation.Approval) (reply, error) {
 	s := r.site
+	signer, err := s.signer(r.sid)
+	if err != nil {
+		return reply{}, fmt.Errorf("the Session's credentials: %w", err)
+	}
 	body, err := json.Marshal(struct {
 		Ref string `json:"ref"`
 	}{r.text})
@@ -66,8 +70,11 @@ func (r Reference) post(ctx context.Context, approval *operation.Approval) (repl
 	// A transport may send a request again by itself when its connection broke; ours are numbered and written down, so
 	// it must not.
 	req.GetBody = nil
-	if err := s.session.Authorize(ctx, req); err != nil {
+	if err := signer.Authorize(ctx, req); err != nil {
 		return reply{}, fmt.Errorf("the Session's credentials: %w", err)
+	}
+	if signer.ID() != r.sid { // it was given up meanwhile
+		return reply{}, fmt.Errorf("the Session %s ended before anything was sent", r.sid)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")

@@ -100,6 +100,37 @@ func TestTheApprovalIsTheUsersAndTheSameInARetry(t *testing.T) {
 	})
 }
 
+// Whatever other Session the context is joined to meanwhile: a reference is used in the one that it names, and the line of a
+// sending says which that is, so that a later run can look it up.
+//
+// Clauses: OPS3-4.24
+func TestAReferenceIsUsedInTheSessionThatItNamesAlsoAfterThatWasGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		first := w.session.ID()
+		w.company.script = []answer{terms("v1").with(func(w *world) { w.must(w.session.Restart(first)) }), recorded, state("performed")}
+		w.chrome.script = []page{refused("r1"), done}
+		stop := w.answers(yes)
+		w.press(w.tab)
+		w.must(w.settle())
+		stop()
+		if w.session.ID() == first || len(w.company.approvals()) != 1 {
+			t.Fatalf("the Session is %s, and %d approvals left", w.session.ID(), len(w.company.approvals()))
+		}
+		for i, p := range w.company.all() {
+			if sid := claim(t, p.header.Get("Poppy-Session"), "sid"); sid != first {
+				t.Errorf("request %d is signed in %s, want %s", i, sid, first)
+			}
+		}
+		for _, rec := range w.disk.records() {
+			var s Sent
+			if rec.Kind == "sending" && (json.Unmarshal(rec.Data, &s) != nil || s.Sid != first) {
+				t.Errorf("the line is %s, want %s", rec.Data, first)
+			}
+		}
+	})
+}
+
 // Clauses: OPS3-4.42, OPS3-4.43
 func TestARedirectOfTheEndpointIsNeverFollowed(t *testing.T) {
 	var trapped atomic.Int32
@@ -121,7 +152,7 @@ func TestARedirectOfTheEndpointIsNeverFollowed(t *testing.T) {
 		c := (&world{}).site()
 		c.OperationsEndpoint = server.URL
 		s := &site{company: c, session: newSession(t, c), client: o.cfg.Client, now: o.cfg.Now}
-		rep, err := Reference{text: "r1", site: s}.post(t.Context(), nil)
+		rep, err := Reference{text: "r1", site: s, sid: s.session.ID()}.post(t.Context(), nil)
 		if err != nil || rep.Status != status || asked.Load() != 1 || trapped.Load() != 0 {
 			t.Errorf("%d: answer %d, %v; asked %d times, the trap %d times", status, rep.Status, err, asked.Load(), trapped.Load())
 		}

@@ -132,10 +132,10 @@ type Trouble struct {
 	What string `json:"what"`
 }
 
-func sightingLine(s *site, h browser.Held, ref string, why Refusal) Sighting {
+func sightingLine(s *site, sid string, h browser.Held, ref string, why Refusal) Sighting {
 	line := Sighting{Ref: ref, URL: h.URL(), Accepted: why == "", Why: why, Method: h.Method(), Status: h.Status(), Resource: h.Resource()}
 	if s != nil {
-		line.Sid, line.Company = s.session.ID(), s.company.Domain
+		line.Sid, line.Company = sid, s.company.Domain
 	}
 	if a := h.Act(); a != nil {
 		line.Act = &ActLine{Number: a.Number, Kind: string(a.Act.Kind), Words: words(a)}

@@ -139,7 +139,7 @@ func (o *Operations) Left(page Page) {
 // is the first line of a round, which goes on by itself. Held asks nobody and sends nothing. It is browser's OnHeld.
 func (o *Operations) Held(ctx context.Context, h browser.Held) {
 	o.mu.Lock()
-	s, ref, why := o.judgeLocked(h)
+	s, sid, ref, why := o.judgeLocked(h)
 	r := o.expectingLocked(s, h)
 	if r == nil {
 		r = o.repeatedLocked(s, h)
@@ -154,7 +154,7 @@ func (o *Operations) Held(ctx context.Context, h browser.Held) {
 	}
 	o.mu.Unlock()
 
-	line := sightingLine(s, h, ref, why)
+	line := sightingLine(s, sid, h, ref, why)
 	if why != "" {
 		o.refuse(ctx, line)
 		return
@@ -169,7 +169,7 @@ func (o *Operations) Held(ctx context.Context, h browser.Held) {
 		return
 	}
 	o.notify(r.id, line)
-	reference := Reference{text: ref, site: s, sid: line.Sid}
+	reference := Reference{text: ref, site: s, sid: sid}
 	if !fresh {
 		r.succeeds(successor{reference: reference, held: h, own: own})
 		o.mu.Lock()
@@ -184,23 +184,25 @@ func (o *Operations) Held(ctx context.Context, h browser.Held) {
 	o.start(r)
 }
 
-// judgeLocked makes all checks of a sighting and counts it.
-func (o *Operations) judgeLocked(h browser.Held) (*site, string, Refusal) {
+// judgeLocked makes all checks of a sighting and counts it. sid is the Session that the context is joined to at this moment,
+// and that the reference was judged by.
+func (o *Operations) judgeLocked(h browser.Held) (s *site, sid, ref string, why Refusal) {
 	id, known := h.Context()
-	s := o.sites[id]
+	s = o.sites[id]
 	if !known || s == nil {
-		return nil, "", NotJoined
+		return nil, "", "", NotJoined
 	}
-	ref, why := judge(h, s.session.ID())
+	sid = s.session.ID()
+	ref, why = judge(h, sid)
 	switch {
 	case why != "":
-		return s, "", why
+		return s, sid, "", why
 	case o.ending:
-		return s, ref, ShuttingOff
+		return s, sid, ref, ShuttingOff
 	case s.company.OperationsEndpoint == "":
-		return s, ref, NoEndpoint
+		return s, sid, ref, NoEndpoint
 	case s.seen[ref]:
-		return s, ref, SeenBefore
+		return s, sid, ref, SeenBefore
 	}
 	if !o.dueLocked(h) {
 		now := o.cfg.Now()
@@ -208,7 +210,7 @@ func (o *Operations) judgeLocked(h browser.Held) (*site, string, Refusal) {
 			s.came = s.came[1:]
 		}
 		if o.openLocked() >= maxOpen || len(s.came) >= rateCount {
-			return s, ref, TooMany
+			return s, sid, ref, TooMany
 		}
 		s.came = append(s.came, now)
 	}
@@ -216,7 +218,7 @@ func (o *Operations) judgeLocked(h browser.Held) (*site, string, Refusal) {
 	if h.Act() != nil {
 		o.due[h.Act()] = true
 	}
-	return s, ref, ""
+	return s, sid, ref, ""
 }
 
 // dueLocked reports whether h is what an act of ours was made for: the first reference that comes of it. No page can have
