@@ -2,6 +2,7 @@ package opsweb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/papaver-agent/papaver/operation"
@@ -197,8 +198,12 @@ func (r *round) movingRound(id string) *round {
 	return nil
 }
 
-// referenceOf is the reference that an approval in the verified ledger was sent with, under its own Session.
+// referenceOf is the reference that an approval in the verified ledger was sent with, under its own Session and to its own
+// endpoint.
 func (r *round) referenceOf(sent Sent) (Reference, error) {
+	if sent.Endpoint != r.site.company.OperationsEndpoint { // a reference goes to one endpoint only
+		return Reference{}, errors.New("it went to another operations endpoint than the Company has now")
+	}
 	if _, err := r.site.signer(sent.Sid); err != nil {
 		return Reference{}, err
 	}

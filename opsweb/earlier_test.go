@@ -145,6 +145,32 @@ func TestARevisionThatTheCompanyDeclinedIsNotAskedAgainInALaterRun(t *testing.T)
 	})
 }
 
+// The same issuer may name another endpoint now, or another Company may have the issuer: an earlier run's reference does not
+// go there, and nobody is asked about its operation.
+//
+// Clauses: OPS3-4.42
+func TestAnEarlierReferenceGoesToNoOtherEndpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := stopAt(t, story{site: []page{refused("r1")}, user: []say{yes}, endpoint: []answer{terms("v1"), recorded}}, "recorded", state("approved"))
+		w.disk.onLine("", nil)
+		w.laterRun()
+		c := w.site()
+		c.OperationsEndpoint = "https://shop.test/elsewhere"
+		w.ops.mu.Lock()
+		w.ops.sites[w.tab.ID()].company = c
+		w.ops.mu.Unlock()
+		w.company.script, w.chrome.script = []answer{terms("v1")}, []page{refused("r2")}
+		w.press(w.tab)
+		w.must(w.settle())
+		if got, want := w.trace(), "ACT sighting LOOK:r2 operation settled"; got != want {
+			t.Errorf("what happened: %s, want %s", got, want)
+		}
+		if got := w.ops.Outcomes(); !slices.Equal(got, []Outcome{Unknown}) {
+			t.Errorf("outcomes = %v", got)
+		}
+	})
+}
+
 // An operation that another context of the run has open is not asked a second time in this one.
 //
 // Clauses: OPS3-7.13, OPS3-7.14

@@ -102,8 +102,6 @@ func TestTheApprovalIsTheUsersAndTheSameInARetry(t *testing.T) {
 
 // Whatever other Session the context is joined to meanwhile: a reference is used in the one that it names, and the line of a
 // sending says which that is, so that a later run can look it up.
-//
-// Clauses: OPS3-4.24
 func TestAReferenceIsUsedInTheSessionThatItNamesAlsoAfterThatWasGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

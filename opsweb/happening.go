@@ -71,7 +71,8 @@ type Answer struct {
 // Sent: an approval is about to leave. It is the ledger's, and holds every member, so that the same one can be sent
 // again.
 type Sent struct {
-	Issuer      string             `json:"issuer"` // with the operation's ID: what is performed at most once
+	Issuer      string             `json:"issuer"`   // with the operation's ID: what is performed at most once
+	Endpoint    string             `json:"endpoint"` // where it goes; its reference never goes elsewhere
 	Sid         string             `json:"sid"`
 	Ref         string             `json:"ref"`
 	OperationID string             `json:"operation_id"`

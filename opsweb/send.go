@@ -51,7 +51,7 @@ func (r *round) prepare(ctx context.Context) (move, error) {
 func (r *round) sent(attempt int) Sent {
 	a := r.approval
 	return Sent{
-		Issuer: r.site.company.Issuer, Sid: r.reference.sid, Ref: r.reference.text, OperationID: a.OperationID, Revision: a.Revision, Approver: a.Approver,
+		Issuer: r.site.company.Issuer, Endpoint: r.site.company.OperationsEndpoint, Sid: r.reference.sid, Ref: r.reference.text, OperationID: a.OperationID, Revision: a.Revision, Approver: a.Approver,
 		ApprovedAt: a.ApprovedAt, InputType: a.InputType, Reference: a.Reference, Attempt: attempt,
 	}
 }
