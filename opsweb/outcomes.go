@@ -19,7 +19,7 @@ func (o *Operations) Settle(ctx context.Context, all bool) error {
 		for _, r := range o.rounds {
 			if r.stopped != nil {
 				stopped = errors.Join(stopped, r.stopped)
-			} else if !r.state.final() && (all || ours[r]) {
+			} else if !r.told && (all || ours[r]) {
 				open = true
 			}
 		}

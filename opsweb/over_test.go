@@ -1,6 +1,7 @@
 package opsweb
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,26 @@ func (w *world) soon(p page) {
 	t := w.chrome.last
 	w.chrome.mu.Unlock()
 	t.load(p)
+}
+
+// Whoever waits for the rounds to settle learns of their end after it was told, also one that begins to wait at that moment.
+func TestSettleReturnsAfterTheEndWasTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.company.script, w.chrome.script = []answer{{status: 401}}, []page{refused("r1")}
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		notify := w.ops.cfg.Notify
+		w.ops.cfg.Notify = func(h Happening) {
+			if _, ok := h.Body.(SettledAs); ok && w.ops.Settle(over, true) == nil {
+				t.Error("Settle returned before the end was told")
+			}
+			notify(h)
+		}
+		w.press(w.tab)
+		w.must(w.settle())
+		w.must(w.ops.Settle(over, true))
+	})
 }
 
 // A reference that a page brings after its act was made again, and after that round has ended as performed or unknown,

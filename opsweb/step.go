@@ -24,6 +24,7 @@ type round struct {
 	outcome Outcome
 	verdict Outcome      // what the last revision itself came to; another one than outcome while an earlier approval lives
 	into    *round       // when state is Merged: the round that has the operation
+	told    bool         // it is final, and that was told
 	stopped error        // the round could not go on; its state in the ledger stands
 	held    browser.Held // the refusal that is to be made again; set by the round's goroutine alone
 	alive   *living      // an approval of an earlier revision, or of this one, that may still be used
@@ -139,7 +140,7 @@ func (r *round) work(ctx context.Context) (move, error) {
 		return settle(Refused, ""), nil
 	case Sending:
 		return r.send(ctx)
-	case Recorded, Replaying:
+	case Recorded:
 		return r.replay(ctx)
 	case Looking:
 		return r.lookUp(ctx)
@@ -175,7 +176,7 @@ func (r *round) apply(ctx context.Context, m move) error {
 		r.verdict = m.verdict
 	}
 	r.ops.mu.Unlock()
-	// The news goes out before Settle can return because of it.
+	// The news goes out before any Settle can return because of it.
 	if m.tells != nil {
 		r.ops.notify(r.id, m.tells)
 	}
@@ -184,6 +185,7 @@ func (r *round) apply(ctx context.Context, m move) error {
 		r.tellLeft()
 	}
 	r.ops.mu.Lock()
+	r.told = a.to.final()
 	r.ops.changedLocked()
 	r.ops.mu.Unlock()
 	return nil
