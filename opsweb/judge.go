@@ -29,6 +29,7 @@ const (
 	NoEndpoint  Refusal = "the Company lists no operations endpoint"
 	TooMany     Refusal = "too many operations are open or came at once"
 	NotWritten  Refusal = "it could not be written down in time"
+	NotNamed    Refusal = "its round could not be given a name"
 	ShuttingOff Refusal = "the run is ending"
 )
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -141,6 +142,13 @@ func TestARefusedSightingIsWrittenDownAndLeadsToNothing(t *testing.T) {
 				c := w.site()
 				c.OperationsEndpoint = ""
 				return w.join(w.session, c)
+			}},
+		"no random bytes for a name": {page: good, why: NotNamed,
+			where: func(w *world) *joined {
+				w.ops.mu.Lock()
+				w.ops.cfg.Rand = iotest.ErrReader(errDiskFull)
+				w.ops.mu.Unlock()
+				return w.tab
 			}},
 		"the run is ending": {page: good, why: ShuttingOff,
 			where: func(w *world) *joined {

@@ -150,7 +150,9 @@ func (o *Operations) Held(ctx context.Context, h browser.Held) {
 	own := r != nil && r.ownLocked(h)
 	fresh := why == "" && r == nil
 	if fresh {
-		r = o.newRoundLocked(s, h)
+		if r = o.newRoundLocked(s, h); r == nil {
+			fresh, why = false, NotNamed
+		}
 	}
 	o.mu.Unlock()
 
@@ -281,10 +283,11 @@ func (o *Operations) openLocked() int {
 	return n
 }
 
+// newRoundLocked begins a round; nil when it can be given no name.
 func (o *Operations) newRoundLocked(s *site, h browser.Held) *round {
 	id, err := randomid.Short(o.cfg.Rand)
 	if err != nil {
-		id = "aaaaaaaa" // it is a name, not a secret: a round must not be lost for it
+		return nil // a name that another round has would hide that one in the ledger
 	}
 	r := &round{ops: o, site: s, state: Sighted, held: h, id: id}
 	o.rounds = append(o.rounds, r)
