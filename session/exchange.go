@@ -20,13 +20,15 @@ const exchangeTimeout = 20 * time.Second
 
 // exchange posts a form with the client's identification to an endpoint of the authorization server and returns the body
 // of a 200. form is called anew for each of at most two tries: assertions are good for one. Without a key there is no
-// proof.
+// proof. What spends something at the Company is not given up once it was sent, even when ctx ends: the answer may hold
+// what replaces it. exchangeTimeout ends the exchange all the same.
 func (s *Server) exchange(ctx context.Context, endpoint string, form func() (url.Values, error), key *ProofKey) ([]byte, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "https" {
 		return nil, fmt.Errorf("%q: %w", endpoint, ErrElsewhere)
 	}
-	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
+	caller := ctx
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), exchangeTimeout)
 	defer cancel()
 	for try := 1; ; try++ {
 		if err := s.pauses.check(endpoint); err != nil {
@@ -36,7 +38,7 @@ func (s *Server) exchange(ctx context.Context, endpoint string, form func() (url
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNotSent, err)
 		}
-		res, body, err := s.post(ctx, u, fields, key)
+		res, body, err := s.post(ctx, caller, u, fields, key)
 		if err != nil {
 			return nil, err
 		}
@@ -54,8 +56,25 @@ func (s *Server) exchange(ctx context.Context, endpoint string, form func() (url
 	}
 }
 
-// post makes one request. The whole body was read.
-func (s *Server) post(ctx context.Context, u *url.URL, fields url.Values, key *ProofKey) (*http.Response, []byte, error) {
+// spends reports whether the Company may take what the form holds no second time.
+func spends(form url.Values) bool {
+	return form.Has("refresh_token") || form.Has("code") || form.Has("device_code")
+}
+
+// post makes one request within ctx, which ends with caller too until something that is spent was sent. The whole body
+// was read.
+func (s *Server) post(ctx, caller context.Context, u *url.URL, fields url.Values, key *ProofKey) (*http.Response, []byte, error) {
+	if err := caller.Err(); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrNotSent, err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	release := context.AfterFunc(caller, func() { cancel(context.Cause(caller)) })
+	defer release()
+	var begins func()
+	if spends(fields) {
+		begins = func() { release() }
+	}
 	assertion, err := s.clientAssertion(u.String())
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: client assertion: %w", ErrNotSent, err)
@@ -64,7 +83,7 @@ func (s *Server) post(ctx context.Context, u *url.URL, fields url.Values, key *P
 	fields.Set("client_assertion_type", assertionType)
 	fields.Set("client_assertion", assertion.Reveal())
 	var way sending
-	req, err := http.NewRequestWithContext(way.watch(ctx, nil), http.MethodPost, u.String(), strings.NewReader(fields.Encode()))
+	req, err := http.NewRequestWithContext(way.watch(ctx, begins), http.MethodPost, u.String(), strings.NewReader(fields.Encode()))
 	if err != nil {
 		return nil, nil, err
 	}

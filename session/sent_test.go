@@ -3,10 +3,14 @@ package session_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/session"
@@ -45,5 +49,68 @@ func TestARequestThatNeverLeftIsToldFromOneWithoutAnAnswer(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		c.client.CloseIdleConnections()
+	}
+}
+
+// A caller who gives up after a refresh was sent still gets its answer: the old Account Token is spent.
+func TestARefreshThatWasSentIsHeardToItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		arrived, let := make(chan struct{}), make(chan struct{})
+		client := pipe(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			arrived <- struct{}{}
+			<-let
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"access_token":"at","token_type":"Bearer","expires_in":60,"refresh_token":"rotated"}`))
+		}))
+		server, _ := serverAt(t, "https://auth.example.com", client)
+		impatient, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			grant, err := server.Refresh(impatient, secretOf("old"), "", nil, nil)
+			if err != nil || grant.AccountToken.Reveal() != "rotated" {
+				t.Errorf("the Account Token is lost: %v", err)
+			}
+		}()
+		<-arrived
+		cancel()
+		synctest.Wait()
+		close(let)
+		<-done
+		if _, err := server.Refresh(impatient, secretOf("rotated"), "", nil, nil); !errors.Is(err, session.ErrNotSent) || !errors.Is(err, context.Canceled) {
+			t.Errorf("begun after the end: %v", err)
+		}
+	})
+}
+
+// However the caller ends, an answer that does not come is waited for no longer than an exchange lasts, and a
+// revocation, which may be repeated, not at all.
+func TestWhatWasSentEndsInBoundedTimeAfterItsCaller(t *testing.T) {
+	for name, c := range map[string]struct {
+		ask func(ctx, *session.Server) error
+		max time.Duration
+	}{
+		"refresh": {func(ctx ctx, s *session.Server) error {
+			_, err := s.Refresh(ctx, secretOf("a"), "", nil, nil)
+			return err
+		}, 20 * time.Second},
+		"revoke": {func(ctx ctx, s *session.Server) error { return s.Revoke(ctx, secretOf("a")) }, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := pipe(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+					_, _ = io.Copy(io.Discard, r.Body)
+					<-r.Context().Done()
+				}))
+				server, _ := serverAt(t, "https://auth.example.com", client)
+				impatient, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				began := time.Now()
+				err := c.ask(impatient, server)
+				if took := time.Since(began); took != c.max || !errors.Is(err, session.ErrNoAnswer) || strings.Contains(err.Error(), "https:") {
+					t.Errorf("after %v: %v", took, err)
+				}
+			})
+		})
 	}
 }
