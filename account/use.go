@@ -172,7 +172,7 @@ func (s *Store) revokeReplaced(ctx context.Context, r *record, t *tokens, server
 }
 
 // SignOut has the Company revoke the account's token and then removes it (draft 0.1, section 4.9). When the Company
-// does not, the token is kept and the error is *[UnrevokedError]. Sessions are not ended by it: the Company signs them
+// does not, the token is kept and the error is *[UnrevokedError]; when only its removal failed, *[LeftError]. Sessions are not ended by it: the Company signs them
 // out.
 func (s *Store) SignOut(ctx context.Context, k Key, server Server) (Account, error) {
 	unlock, err := s.lock(ctx, k)
@@ -194,7 +194,10 @@ func (s *Store) SignOut(ctx context.Context, k Key, server Server) (Account, err
 	if err := server.Revoke(ctx, t.current); err != nil {
 		return r.account(), &UnrevokedError{Account: r.account(), Err: err}
 	}
-	return r.account(), s.remove(context.WithoutCancel(ctx), r)
+	if err := s.remove(context.WithoutCancel(ctx), r); err != nil {
+		return r.account(), &LeftError{Account: r.account(), Err: err}
+	}
+	return r.account(), nil
 }
 
 // Forget removes what is kept of an account and asks nobody: at the Company the access stays until it ends there. A

@@ -125,22 +125,41 @@ func (f *flags) signOut(ctx context.Context, e env, given *wayFlags, version *pr
 		}
 	}
 	_, err = a.SignOut(ctx, kept.Label)
-	if ctx.Err() != nil {
+	return signOutTrouble(ctx, where.Domain(), err)
+}
+
+// signOutTrouble says what a sign-out came to that did not end well.
+func signOutTrouble(ctx context.Context, domain string, err error) error {
+	left, isLeft := errors.AsType[*account.LeftError](err)
+	_, isKeyring := errors.AsType[*account.KeyringError](err)
+	unrevoked, isUnrevoked := errors.AsType[*account.UnrevokedError](err)
+	switch {
+	case err == nil:
+		return nil
+	case isLeft:
+		return &trouble.Error{
+			What: "the Company revoked the access, and what is kept of it could not be removed", Err: left.Err,
+			Done: "you are signed out at " + domain, Undone: "the token stays here, and is worth nothing any more",
+			Next: "mend the cause above; where papaver companies still lists the sign-in, papaver signout --forget removes it",
+		}
+	case ctx.Err() != nil:
 		return &trouble.Error{What: "interrupted", Err: ctx.Err(), Done: "the Company may have been asked", Undone: "the token is kept here", Next: "run papaver signout again"}
-	}
-	if _, ok := errors.AsType[*account.KeyringError](err); ok {
-		return keyringTrouble(err, nobodySignedOut)
-	}
-	if unrevoked, ok := errors.AsType[*account.UnrevokedError](err); ok {
-		t := &trouble.Error{
-			What: where.Domain() + " did not revoke the access", Err: unrevoked.Err, Done: "the Company was asked", Undone: "the token is kept here, so that it can be tried again",
+	case isUnrevoked && errors.Is(err, session.ErrNotOffered):
+		return &trouble.Error{
+			What: domain + " lists no place where access can be revoked", Done: "nothing", Undone: "the token is kept here",
+			Next: "disconnect this agent in your account there, then run papaver signout --forget",
+		}
+	case isUnrevoked:
+		return &trouble.Error{
+			What: domain + " did not revoke the access", Err: unrevoked.Err, Done: "the Company was asked", Undone: "the token is kept here, so that it can be tried again",
 			Next: "run papaver signout again later; --forget drops the token here, and the access then stays at the Company",
 		}
-		if errors.Is(err, session.ErrNotOffered) {
-			t.What, t.Err, t.Done = where.Domain()+" lists no place where access can be revoked", nil, "nothing"
-			t.Next = "disconnect this agent in your account there, then run papaver signout --forget"
+	case isKeyring:
+		return &trouble.Error{
+			What: "the account's token can't be read from the keyring", Err: err, Done: "what the Company publishes was read", Undone: nobodySignedOut,
+			Next: "unlock the keyring or run this in your desktop session, then run papaver signout again",
 		}
-		return t
+	default:
+		return err
 	}
-	return err
 }
