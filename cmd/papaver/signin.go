@@ -120,7 +120,7 @@ func (f *signInFlags) signIn(ctx context.Context, e env, where company.Address, 
 	}
 	stands := had
 	if had && !f.again {
-		if stands, err = f.stands(ctx, e, a, before, out); err != nil || stands && before.Covers(f.asked) {
+		if before, stands, err = f.stands(ctx, e, a, before, out); err != nil || stands && before.Covers(f.asked) {
 			return err
 		}
 	}
@@ -152,23 +152,24 @@ func (f *signInFlags) place(accounts *account.Store, had bool, before account.Ac
 	}
 }
 
-// stands finds out whether the access that is kept is still good, by using it, and says so.
-func (f *signInFlags) stands(ctx context.Context, e env, a *agent.Access, before account.Account, out *lines) (bool, error) {
+// stands finds out whether the access that is kept is still good, by using it, and says so when it suffices. The account
+// is returned as it is known then: the User may have taken scopes back at the Company.
+func (f *signInFlags) stands(ctx context.Context, e env, a *agent.Access, before account.Account, out *lines) (account.Account, bool, error) {
 	if before.ClientID != a.ClientID() {
 		fmt.Fprintf(e.stderr, "The access that is kept belongs to the agent %s, and this home is now %s: you sign in anew.\n",
 			plaintext.Whole(before.ClientID), plaintext.Whole(a.ClientID()))
-		return false, nil
+		return before, false, nil
 	}
 	now, err := a.Check(ctx, before.Label) // the Company may have changed what it reaches
 	if ended, ok := errors.AsType[*account.EndedError](err); ok {
 		fmt.Fprintf(e.stderr, "%s. You sign in anew.\n", plaintext.Whole(ended.Error()))
-		return false, nil
+		return before, false, nil
 	}
 	if err != nil {
-		return false, &signInError{company: a.Company(), stands: true, err: err}
+		return before, false, &signInError{company: a.Company(), stands: true, err: err}
 	}
 	if !now.Covers(f.asked) {
-		return true, nil
+		return now, true, nil
 	}
 	if f.json {
 		out.write(signedInLine{Time: e.now(), Event: "signed_in", accountLine: lineOfAccount(now), Already: true, Missing: []string{}})
@@ -177,7 +178,7 @@ func (f *signInFlags) stands(ctx context.Context, e env, a *agent.Access, before
 		printAccount(e, now)
 		fmt.Fprintln(e.stdout, "  nothing was done; --again signs in anew, --scope asks for more")
 	}
-	return true, nil
+	return now, true, nil
 }
 
 // choose picks type and scopes. Without --scope what was granted before is asked for again. While that access stands,

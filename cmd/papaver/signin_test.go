@@ -70,6 +70,31 @@ func TestPartialConsentIsShown(t *testing.T) {
 	p.says("Not granted, though it was asked for: poppy:write")
 }
 
+// What the User took back at the Company is asked for again, though what is kept here says that it is there.
+func TestAScopeThatWasTakenBackIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	b := atCompanyOf(t, "1.0")
+	b.signedInBy("device")
+	files, err := filepath.Glob(filepath.Join(b.home, "accounts", "*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files %q, %v", files, err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	wider := bytes.Replace(data, []byte(`"scope":["poppy:read"]`), []byte(`"scope":["poppy:read","poppy:write"]`), 1)
+	if bytes.Equal(wider, data) {
+		t.Fatalf("the account's file names its scope otherwise")
+	}
+	if err := os.WriteFile(files[0], wider, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if e := b.signedInBy("device", "--scope", "poppy:write"); e["already"] == true || !slices.Equal(e.list("scope"), []string{"poppy:read", "poppy:write"}) {
+		t.Errorf("signed in as %v", e)
+	}
+}
+
 // Each way a sign-in can end without access has its word and its status, and keeps nothing.
 //
 // Clauses: S01-4.4.13
