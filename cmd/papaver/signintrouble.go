@@ -85,7 +85,7 @@ func (e *signInError) say(t *trouble.Error) {
 	limited, isLimited := errors.AsType[*session.RateLimited](e.err)
 	refused, isRefused := errors.AsType[*session.ServerError](e.err)
 	input, isInput := errors.AsType[inputError](e.err)
-	_, isLost := errors.AsType[*account.LostError](e.err)
+	lost, isLost := errors.AsType[*account.LostError](e.err)
 	switch {
 	case errors.Is(e.err, context.Canceled):
 		t.What, t.Err = "interrupted before you had signed in", nil
@@ -108,6 +108,10 @@ func (e *signInError) say(t *trouble.Error) {
 	case isLimited:
 		t.What = domain + " limits how often it is asked"
 		t.Next = "wait " + limited.After.String() + ", then run papaver signin again"
+	case isLost && e.kind == "": // of the access from before, when it was used
+		t.What, t.Err = domain+" gave a new token for the access you have, and it could not be kept", lost.Err
+		t.Undone = nobodySignedIn + "; the access from before may be worth nothing now"
+		t.Next = "mend the cause above, then run papaver signin again"
 	case isLost:
 		t.What = "you signed in, and the token that came of it could not be kept"
 		t.Done = "the Company was asked to revoke it"
