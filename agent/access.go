@@ -152,15 +152,20 @@ type SignIn struct {
 	Type    signin.Type // see [signin.Choose]
 	Scope   []string
 	Account string        // the User's word for the account; empty for the only one
-	Place   account.Place // where the token is kept; a file of the home when empty
+	Place   account.Place // where the token is kept; empty: where the account's is now, else as the home says
 	UI      signin.UI
 }
 
 // SignIn signs the User in and keeps the access, in place of what was kept of that account. Errors are those of
-// [signin.SignIn]; what was kept before then stands.
+// [signin.SignIn], and *[account.KeyringError], before the User was asked anything, when the token could not be kept; what
+// was kept before then stands.
 func (a *Access) SignIn(ctx context.Context, how SignIn) (signin.Result, error) {
-	if how.Place == "" {
-		how.Place = account.PlaceFile
+	place, err := a.place(how)
+	if err != nil {
+		return signin.Result{}, err
+	}
+	if err := a.accounts.Check(ctx, place); err != nil {
+		return signin.Result{}, err
 	}
 	s, err := a.Session()
 	if err != nil {
@@ -168,9 +173,21 @@ func (a *Access) SignIn(ctx context.Context, how SignIn) (signin.Result, error) 
 	}
 	return signin.SignIn(ctx, signin.Config{
 		Company: a.company, Server: a.server, Session: s, Client: a.client, Accounts: a.accounts, Label: how.Account,
-		Place: how.Place, ClientID: a.identity.ClientID(), Redirect: a.identity.RedirectURI(), UI: how.UI,
+		Place: place, ClientID: a.identity.ClientID(), Redirect: a.identity.RedirectURI(), UI: how.UI,
 		Now: a.cfg.Now, Rand: a.cfg.Rand,
 	}, how.Type, how.Scope)
+}
+
+// place is where the token is to be kept.
+func (a *Access) place(how SignIn) (account.Place, error) {
+	if how.Place != "" {
+		return how.Place, nil
+	}
+	before, err := a.Find(how.Account)
+	if errors.Is(err, account.ErrNone) {
+		return a.accounts.Preferred()
+	}
+	return before.Place, err
 }
 
 // SignOut has the Company revoke the access and then drops it. When the Company does not, it is kept, and the error is

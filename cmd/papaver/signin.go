@@ -111,13 +111,6 @@ func (f *signInFlags) signIn(ctx context.Context, e env, where company.Address, 
 		return err
 	}
 	had := err == nil
-	place, err := f.place(a.Accounts(), had, before)
-	if err != nil {
-		return err
-	}
-	if err := a.Accounts().Check(ctx, place); err != nil {
-		return keyringTrouble(err, nobodySignedIn)
-	}
 	stands := had
 	if had && !f.again {
 		if before, stands, err = f.stands(ctx, e, a, before, out); err != nil || stands && before.Covers(f.asked) {
@@ -130,7 +123,7 @@ func (f *signInFlags) signIn(ctx context.Context, e env, where company.Address, 
 	if err != nil {
 		return chooseTrouble(a.Company(), err)
 	}
-	result, err := a.SignIn(ctx, agent.SignIn{Type: kind, Scope: scope, Account: f.label, Place: place, UI: ui})
+	result, err := a.SignIn(ctx, agent.SignIn{Type: kind, Scope: scope, Account: f.label, Place: f.place(), UI: ui})
 	if err != nil {
 		return &signInError{company: a.Company(), kind: kind, stands: stands, err: err}
 	}
@@ -138,17 +131,15 @@ func (f *signInFlags) signIn(ctx context.Context, e env, where company.Address, 
 	return nil
 }
 
-// place is where the token is to be kept: as said now, else where the account's token is, else as the home says.
-func (f *signInFlags) place(accounts *account.Store, had bool, before account.Account) (account.Place, error) {
+// place is where the token is to be kept, as said now; else empty.
+func (f *signInFlags) place() account.Place {
 	switch {
 	case f.keyring:
-		return account.PlaceKeyring, nil
+		return account.PlaceKeyring
 	case f.given["keyring"]:
-		return account.PlaceFile, nil
-	case had:
-		return before.Place, nil
+		return account.PlaceFile
 	default:
-		return accounts.Preferred()
+		return ""
 	}
 }
 

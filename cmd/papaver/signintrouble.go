@@ -86,6 +86,7 @@ func (e *signInError) say(t *trouble.Error) {
 	refused, isRefused := errors.AsType[*session.ServerError](e.err)
 	input, isInput := errors.AsType[inputError](e.err)
 	lost, isLost := errors.AsType[*account.LostError](e.err)
+	_, isKeyring := errors.AsType[*account.KeyringError](e.err)
 	switch {
 	case errors.Is(e.err, context.Canceled):
 		t.What, t.Err = "interrupted before you had signed in", nil
@@ -116,6 +117,15 @@ func (e *signInError) say(t *trouble.Error) {
 		t.What = "you signed in, and the token that came of it could not be kept"
 		t.Done = "the Company was asked to revoke it"
 		t.Next = "mend the cause above, then run papaver signin again"
+	case isKeyring:
+		t.What = "the account's token can't be kept in the keyring"
+		t.Done = "what the Company publishes was read"
+		t.Undone += "; nothing was put in a file instead"
+		t.Next = "unlock the keyring or run this in your desktop session; --keyring=false keeps the token in a file of the home, mode 0600"
+		if e.kind == "" {
+			t.What = "the account's token can't be read from the keyring"
+			t.Next = "unlock the keyring or run this in your desktop session; --again signs in anew, with --keyring=false for a file of the home, mode 0600"
+		}
 	case errors.Is(e.err, signin.ErrUnsafeLink):
 		t.What = domain + " gave a link that leads elsewhere than to itself, which was not shown"
 		t.Next = "only the Company can mend this; another --type may work"
@@ -160,13 +170,4 @@ func chooseTrouble(c *company.Company, err error) error {
 	}
 	t.Next = strings.Join(list, "; ")
 	return t
-}
-
-// keyringTrouble is a keyring that can't be used; nothing was put in a file instead.
-func keyringTrouble(err error, undone string) error {
-	return &trouble.Error{
-		What: "the account's token can't be kept in the keyring", Err: err, Done: "what the Company publishes was read",
-		Undone: undone + "; nothing was put in a file instead",
-		Next:   "unlock the keyring or run this in your desktop session; --keyring=false keeps the token in a file of the home, mode 0600",
-	}
 }

@@ -89,23 +89,12 @@ func (t *tuiAccounts) SignIn(ctx context.Context, c tui.Choice, ui signin.UI) (s
 		return signin.Result{}, err
 	}
 	defer a.Close()
-	before, err := a.Find(c.Account)
+	_, err = a.Find(c.Account)
 	had := err == nil
 	if err != nil && !errors.Is(err, account.ErrNone) {
 		return signin.Result{}, err
 	}
-	place := before.Place
-	if !had {
-		if place, err = a.Accounts().Preferred(); err != nil {
-			return signin.Result{}, err
-		}
-	}
-	if err := a.Accounts().Check(ctx, place); err != nil {
-		failed := trouble.Of(keyringTrouble(err, nobodySignedIn))
-		failed.Next = onScreen(failed.Next, a.Company().Domain)
-		return signin.Result{}, failed
-	}
-	result, err := a.SignIn(ctx, agent.SignIn{Type: c.Type, Scope: c.Scope, Account: c.Account, Place: place, UI: ui})
+	result, err := a.SignIn(ctx, agent.SignIn{Type: c.Type, Scope: c.Scope, Account: c.Account, UI: ui})
 	if errors.Is(err, context.Canceled) {
 		return result, err
 	}
