@@ -14,7 +14,8 @@ import (
 
 // Server is the Company's authorization server, as far as Account Tokens go there. *[session.Server] is one.
 type Server interface {
-	// Refresh exchanges the Account Token for a token of the Session.
+	// Refresh exchanges the Account Token for a token of the Session. Once it was sent its answer is waited for, within
+	// a time of the server's own, even when ctx ends: it may hold the only Account Token that is still good.
 	Refresh(ctx context.Context, accountToken secret.Text, sessionID string, scope []string, key *session.ProofKey) (session.Grant, error)
 	// Revoke ends the Account Token (RFC 7009).
 	Revoke(ctx context.Context, accountToken secret.Text) error
