@@ -84,11 +84,13 @@ func (r *round) send(ctx context.Context) (move, error) {
 		}
 		// A Company that is busy may have recorded it too, or be performing it (Operations v3, section 7).
 		r.unsure = true
-		if attempt >= sendTries || r.ops.cfg.Now().Add(pause).After(deadline) {
+		left := max(pause, rep.retryAfter)
+		late := !r.ops.cfg.Now().Add(left).Before(r.op.ExpiresAt) // it can't be recorded any more then
+		if attempt >= sendTries || late || r.ops.cfg.Now().Add(pause).After(deadline) {
 			m := settlef(Unknown, "the Company did not say whether it has recorded the approval, after %d tries", attempt)
 			return m.telling(Approval{Outcome: "unknown"}), nil
 		}
-		if err := wait(ctx, max(pause, rep.retryAfter)); err != nil {
+		if err := wait(ctx, left); err != nil {
 			return move{}, errStopped
 		}
 		deadline = deadline.Add(rep.retryAfter)

@@ -13,6 +13,9 @@ import (
 	"github.com/papaver-agent/papaver/operation"
 )
 
+// writeTime is how long a line of the ledger may take, the wait for another process's append included.
+const writeTime = 30 * time.Second
+
 // round is one operation on its way. One goroutine moves it on, with run; what others read is guarded by ops.mu.
 type round struct {
 	ops  *Operations
@@ -160,7 +163,9 @@ func (r *round) apply(ctx context.Context, m move) error {
 		m.body = Note{}
 	}
 	if !m.written {
-		if _, err := r.ops.cfg.Ledger.Append(context.WithoutCancel(ctx), ledger.Entry{Kind: a.line, Round: r.id, Data: m.body}); err != nil {
+		writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
+		defer cancel()
+		if _, err := r.ops.cfg.Ledger.Append(writing, ledger.Entry{Kind: a.line, Round: r.id, Data: m.body}); err != nil {
 			return fmt.Errorf("round %s: %s was not written down: %w", r.id, a.line, err)
 		}
 	}

@@ -179,6 +179,8 @@ func answersThatWereLost() []story {
 			want: approved + again + end},
 		{name: "busy", endpoint: sent(busy(503, "7"), busy(429, ""), recorded, state("performed")), site: two, user: []say{yes}, outcome: Performed,
 			want: approved + again + again + end},
+		{name: "busy for longer than the approval can be recorded: it is not waited for", endpoint: []answer{termsOf("exc_1", "v1", 2*time.Minute), busy(503, "300")}, site: two[:1], user: []say{yes}, outcome: Unknown, why: "after 1 tries",
+			want: approved + "settled"},
 		{name: "never answered: unknown after five tries", endpoint: sent(many(sendTries, lost)...), site: two[:1], user: []say{yes}, outcome: Unknown, why: "after 5 tries",
 			want: approved + strings.Repeat(again, sendTries-1) + "settled"},
 		{name: "lost, then not accepted: the Company is asked", endpoint: sent(lost, gone, state("performed")), site: two[:1], user: []say{yes}, outcome: Performed,
@@ -229,6 +231,8 @@ func lookUpsBeforeTheQuestion() []story {
 	return []story{
 		{name: "the endpoint can't be reached", endpoint: many(fetchTries, lost), site: one, outcome: Failed, why: "could not be fetched",
 			want: "ACT sighting " + strings.Repeat("LOOK:r1 ", fetchTries) + "settled"},
+		{name: "busy for longer than we wait", endpoint: many(2, busy(503, "400")), site: one, outcome: Failed, why: "before a wait of 6m40s",
+			want: "ACT sighting LOOK:r1 LOOK:r1 settled"},
 		{name: "busy, then the terms", endpoint: []answer{busy(503, "2"), terms("v1")}, site: one, user: []say{no}, outcome: Refused,
 			want: "ACT sighting LOOK:r1 LOOK:r1 operation question refusal settled"},
 		{name: "terms that can't be read", endpoint: []answer{{status: 403, body: `{"error":"approval_required","operation":{"terms":{"a":1,"a":2}}}`}}, site: one, outcome: Failed, why: "can't be read",
