@@ -174,6 +174,9 @@ func (r *round) openQuestion(ctx context.Context) (move, error) {
 		return m, err
 	}
 	if !r.ops.cfg.Now().Before(r.op.ExpiresAt) {
+		if other := r.takeOffered(); other != nil {
+			return r.askOther(*other), nil
+		}
 		return settle(Expired, "it had expired before it could be asked"), nil
 	}
 	differences := r.differences()
@@ -214,10 +217,7 @@ func (r *round) ask(ctx context.Context) (move, error) {
 	}
 	r.mu.Unlock()
 	d, err := r.ops.desk.Ask(asking, r.question)
-	r.mu.Lock()
-	other := r.offered
-	r.offered, r.recall = nil, nil
-	r.mu.Unlock()
+	other := r.takeOffered()
 	if err != nil {
 		switch {
 		case ctx.Err() != nil:
@@ -234,10 +234,23 @@ func (r *round) ask(ctx context.Context) (move, error) {
 	case approval.Denied:
 		return move{on: evDenied, written: true, body: Note{Why: "not approved by the " + string(d.Approver)}}, nil
 	case approval.Expired:
+		if other != nil {
+			return r.askOther(*other), nil
+		}
 		return settle(Expired, "nobody answered before "+r.op.ExpiresAtSent), nil
 	default:
 		return move{}, fmt.Errorf("round %s: a question ended as %q", r.id, d.State)
 	}
+}
+
+// takeOffered returns the other terms that came for the open question, or before it was opened; from now on there is none to
+// take back.
+func (r *round) takeOffered() *offered {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	other := r.offered
+	r.offered, r.recall = nil, nil
+	return other
 }
 
 // askOther takes the terms that another reference named in the place of those that were being asked.
@@ -251,8 +264,10 @@ func (r *round) askOther(other offered) move {
 }
 
 // tryLookUp looks a reference up, again after a failure of the network or when the Company asks to wait.
+//
+// It waits for lookTime at most, however long the Company asks to wait.
 func (r *round) tryLookUp(ctx context.Context, ref Reference, tries int) (reply, error) {
-	pause := firstPause
+	pause, until := firstPause, r.ops.cfg.Now().Add(lookTime)
 	var last error
 	for try := 1; ; try++ {
 		rep, err := ref.post(ctx, nil)
@@ -271,7 +286,11 @@ func (r *round) tryLookUp(ctx context.Context, ref Reference, tries int) (reply,
 		if try >= tries {
 			return reply{}, fmt.Errorf("given up after %d tries: %w", tries, last)
 		}
-		if err := wait(ctx, max(pause, rep.retryAfter)); err != nil {
+		left := max(pause, rep.retryAfter)
+		if r.ops.cfg.Now().Add(left).After(until) {
+			return reply{}, fmt.Errorf("given up after %d tries, before a wait of %v: %w", try, left, last)
+		}
+		if err := wait(ctx, left); err != nil {
 			return reply{}, err
 		}
 		pause = min(2*pause, maxPause)

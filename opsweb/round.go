@@ -86,6 +86,7 @@ var arrows = [...]arrow{
 
 	{Fetched, evApprovedBefore, Recorded, "approved-before"}, // by an earlier run, and not used up
 	{Fetched, evQuestion, Asking, "question"},
+	{Fetched, evNewTerms, Fetched, "operation"}, // another reference named them, and these have expired
 	{Fetched, evSettle, Settled, "settled"},
 
 	{Asking, evApproved, Answered, lineYes},    // the desk has written it
