@@ -93,6 +93,26 @@ func TestARotatedTokenIsUsedFromThenOn(t *testing.T) {
 	}
 }
 
+// A new token has its own end, or none; that of the one before is not its.
+func TestARotatedTokenHasItsOwnEnd(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t, "first")
+	s := open(t, account.Config{})
+	a := signedIn(home)
+	a.Expires = time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	keep(t, s, a, "first", remote{i.URL})
+	i.set(func(i *issuer) { i.rotates = false })
+	for _, want := range []time.Time{a.Expires, {}} {
+		if _, err := s.Refresh(t.Context(), home, remote{i.URL}, account.Request{}); err != nil {
+			t.Fatal(err)
+		}
+		if now, err := s.Find(home); err != nil || !now.Expires.Equal(want) {
+			t.Errorf("its end is %v, want %v; %v", now.Expires, want, err)
+		}
+		i.set(func(i *issuer) { i.rotates = true })
+	}
+}
+
 // A token for one API spends the Account Token like any other, and what it reaches says nothing of the account.
 //
 // Clauses: S01-4.8.07

@@ -74,9 +74,7 @@ func (s *Store) exchange(ctx context.Context, k Key, req Request, whole bool, as
 	grant, refused := ask(t.current)
 	if !grant.AccountToken.Empty() { // also beside an error: the answer was unusable but for this
 		t.current = grant.AccountToken
-		if !grant.AccountExpires.IsZero() {
-			r.expire(grant.AccountExpires)
-		}
+		r.expire(grant.AccountExpires) // the old one's end says nothing of it
 	} else if refused != nil {
 		return session.Grant{}, s.refused(ctx, r, before, refused)
 	}
