@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/papaver-agent/papaver/company"
@@ -155,11 +156,18 @@ func (s *Session) endpoints() []string {
 // below reports whether u is the endpoint or below it.
 func below(u *url.URL, endpoint string) bool {
 	e, err := url.Parse(endpoint)
-	if err != nil || origin(u) != origin(e) {
+	if err != nil || origin(u) != origin(e) || climbs(u) {
 		return false
 	}
 	path, stem := u.EscapedPath(), strings.TrimSuffix(e.EscapedPath(), "/")
 	return path == e.EscapedPath() || strings.HasPrefix(path, stem+"/")
+}
+
+// climbs reports whether the path has a segment that leads elsewhere than it seems to, however it is escaped.
+func climbs(u *url.URL) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(u.Path, func(r rune) bool { return r == '/' || r == '\\' }), func(segment string) bool {
+		return segment == "." || segment == ".."
+	})
 }
 
 func originOf(address string) string {

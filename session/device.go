@@ -96,10 +96,11 @@ func readDevice(data []byte, at time.Time) (DeviceAuthorization, error) {
 
 // visible reports whether text is of visible ASCII and single spaces within.
 func visible(text string) bool {
-	return strings.TrimSpace(text) == text && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
+	return strings.TrimSpace(text) == text && !strings.Contains(text, "  ") && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
+// isLink reports whether link is one https address and nothing beside it, that a person may be shown to open.
 func isLink(link string) bool {
 	u, err := url.Parse(link)
-	return err == nil && len(link) <= maxLink && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && visible(link)
+	return err == nil && len(link) <= maxLink && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && visible(link) && !strings.Contains(link, " ")
 }

@@ -35,10 +35,10 @@ func (h held) usable(now time.Time) bool {
 
 // flight is a renewal under way. Whoever began it ends it.
 type flight struct {
-	done  chan struct{}
-	api   company.API
-	err   error
-	begun bool // err is its beginner's own: he gave up waiting
+	done      chan struct{}
+	api       company.API
+	err       error
+	abandoned bool // err is its beginner's own, who gave up waiting
 }
 
 // token returns the Session's newest token for an API, or for everything else, had anew when it nears its end: by one
@@ -66,7 +66,7 @@ func (s *Session) token(ctx context.Context, api company.API) (held, error) {
 			case <-ctx.Done():
 				return held{}, fmt.Errorf("wait for the Session's token: %w", ctx.Err())
 			}
-			if f.err != nil && f.api == api && !f.begun {
+			if f.err != nil && f.api == api && !f.abandoned {
 				return s.last(api, f.err)
 			}
 			continue
@@ -76,7 +76,7 @@ func (s *Session) token(ctx context.Context, api company.API) (held, error) {
 		s.mu.Unlock()
 
 		f.err = s.renew(ctx, api)
-		f.begun = f.err != nil && ctx.Err() != nil
+		f.abandoned = f.err != nil && ctx.Err() != nil
 		s.mu.Lock()
 		s.flight = nil
 		s.mu.Unlock()
@@ -151,8 +151,9 @@ func (s *Session) renew(ctx context.Context, api company.API) error {
 		}
 		s.mu.Lock()
 		err = s.keep(api, grant, began)
+		given := s.id != id
 		s.mu.Unlock()
-		if errors.Is(err, ErrOtherSession) {
+		if errors.Is(err, ErrOtherSession) && given {
 			return nil // the Session was given up meanwhile
 		}
 		return err
