@@ -112,6 +112,18 @@ func (e *EndedError) Error() string {
 // Unwrap returns the Company's answer.
 func (e *EndedError) Unwrap() error { return e.Err }
 
+// OtherAgentError says that an account's token was issued to another agent than the one that would use it. Nothing was
+// sent: the Company would refuse it, and the token stands.
+type OtherAgentError struct {
+	Account  Account
+	ClientID string // of the agent that would use it
+}
+
+// Error names both agents.
+func (e *OtherAgentError) Error() string {
+	return fmt.Sprintf("the sign-in at %s belongs to the agent %s, and this is %s", e.Account.Domain, e.Account.ClientID, e.ClientID)
+}
+
 // ScopeError says that a refresh asked for more than was granted. Nothing was sent: only a new sign-in can widen it.
 type ScopeError struct {
 	Account Account

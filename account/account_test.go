@@ -42,7 +42,7 @@ func signedIn(k account.Key, scope ...string) account.Account {
 		scope = []string{"poppy:read", "poppy:write"}
 	}
 	return account.Account{
-		Key: k, Domain: "example.com", Name: "Example", ClientID: "https://agent.example/agent.json", Profile: "1.0", Type: "device",
+		Key: k, Domain: "example.com", Name: "Example", ClientID: agentID, Profile: "1.0", Type: "device",
 		Scope: scope, Since: time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC), Place: account.PlaceFile,
 	}
 }

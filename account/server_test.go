@@ -137,6 +137,11 @@ func fails(status int, code string) func(http.ResponseWriter, url.Values) bool {
 // remote is the issuer as a process sees it.
 type remote struct{ url string }
 
+// agentID is the agent that the tests' sign-ins are of.
+const agentID = "https://agent.example/agent.json"
+
+func (remote) ClientID() string { return agentID }
+
 func (r remote) post(ctx context.Context, path string, form url.Values) (reply, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+path, strings.NewReader(form.Encode()))
 	if err != nil {

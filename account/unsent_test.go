@@ -44,4 +44,6 @@ func (p putOff) Refresh(context.Context, secret.Text, string, []string, *session
 	return session.Grant{}, p.why
 }
 
+func (putOff) ClientID() string { return agentID }
+
 func (p putOff) Revoke(context.Context, secret.Text) error { return p.why }

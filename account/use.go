@@ -14,6 +14,8 @@ import (
 
 // Server is the Company's authorization server, as far as Account Tokens go there. *[session.Server] is one.
 type Server interface {
+	// ClientID is the agent that it is asked for. A token that was issued to another is not sent to it.
+	ClientID() string
 	// Refresh exchanges the Account Token for a token of the Session. Once it was sent its answer is waited for, within
 	// a time of the server's own, even when ctx ends: it may hold the only Account Token that is still good.
 	Refresh(ctx context.Context, accountToken secret.Text, sessionID string, scope []string, key *session.ProofKey) (session.Grant, error)
@@ -38,18 +40,18 @@ type Request struct {
 // Refresh exchanges the account's token for one of the Session (draft 0.1, section 4.8). When the Company gives a new
 // Account Token with it, that is on disk when Refresh returns; the grant that is returned has none.
 //
-// Errors: ErrNone; *[ScopeError], with nothing sent; *[EndedError] when the Company no longer accepts the token, which
+// Errors: ErrNone; *[ScopeError] and *[OtherAgentError], with nothing sent; *[EndedError] when the Company no longer accepts the token, which
 // is then removed; *[LostError]; *[KeyringError]; else the server's own, such as account_mismatch, after which the
 // token stands as before.
 func (s *Store) Refresh(ctx context.Context, k Key, server Server, req Request) (session.Grant, error) {
-	return s.exchange(ctx, k, req, req.Scope == nil, func(token secret.Text) (session.Grant, error) {
+	return s.exchange(ctx, k, server, req, req.Scope == nil, func(token secret.Text) (session.Grant, error) {
 		return server.Refresh(ctx, token, req.SessionID, req.Scope, req.Key)
 	})
 }
 
 // exchange is Refresh by any request that uses the Account Token. whole says that what is granted is what the account
 // reaches now: the User may have taken some back.
-func (s *Store) exchange(ctx context.Context, k Key, req Request, whole bool, ask func(secret.Text) (session.Grant, error)) (session.Grant, error) {
+func (s *Store) exchange(ctx context.Context, k Key, server Server, req Request, whole bool, ask func(secret.Text) (session.Grant, error)) (session.Grant, error) {
 	unlock, err := s.lock(ctx, k)
 	if err != nil {
 		return session.Grant{}, err
@@ -60,6 +62,9 @@ func (s *Store) exchange(ctx context.Context, k Key, req Request, whole bool, as
 		return session.Grant{}, err
 	}
 	before := r.account()
+	if err := issued(before, server); err != nil {
+		return session.Grant{}, err
+	}
 	if missing := before.missing(req.Scope); len(missing) > 0 {
 		return session.Grant{}, &ScopeError{Account: before, Missing: missing}
 	}
@@ -92,6 +97,14 @@ func (s *Store) exchange(ctx context.Context, k Key, req Request, whole bool, as
 	return grant, nil
 }
 
+// issued is an error for an account that server's agent has no part in.
+func issued(a Account, server Server) error {
+	if id := server.ClientID(); id != a.ClientID {
+		return &OtherAgentError{Account: a, ClientID: id}
+	}
+	return nil
+}
+
 // refused says what a refresh's error means for the token. The mark that one was sent stays while it is not known
 // whether the Company exchanged it.
 func (s *Store) refused(ctx context.Context, r *record, before Account, err error) error {
@@ -113,8 +126,8 @@ func (s *Store) refused(ctx context.Context, r *record, before Account, err erro
 type Kept struct {
 	Account  Account
 	Replaced bool // an older token was there, and the new one stands in its place
-	// Unrevoked is why a replaced token could not be revoked; nil when all are. It is tried again at the next sign-in
-	// and at sign-out.
+	// Unrevoked is why a replaced token could not be revoked; nil when all are. As many as Account.Unrevoked says are
+	// tried again at the next sign-in and at sign-out; the rest, such as another agent's, can't be.
 	Unrevoked error
 }
 
@@ -130,11 +143,9 @@ func (s *Store) Keep(ctx context.Context, a Account, token secret.Text, server S
 	r, t := recordOf(a), tokens{current: token}
 	old, err := s.load(a.Key)
 	replaced := err == nil
+	var unrevocable error
 	if replaced {
-		// Tokens that can't be read can't be revoked, and must not keep the User from signing in.
-		if before, err := s.reveal(ctx, old); err == nil {
-			t.replaced = slices.DeleteFunc(append(before.replaced, before.current), func(o secret.Text) bool { return o.Reveal() == token.Reveal() })
-		}
+		t.replaced, unrevocable = s.replaces(ctx, old, a, token)
 		if old.Place == r.Place {
 			r.Entry = old.Entry
 		}
@@ -144,13 +155,26 @@ func (s *Store) Keep(ctx context.Context, a Account, token secret.Text, server S
 	if err := s.save(context.WithoutCancel(ctx), r, t); err != nil {
 		return Kept{}, &LostError{Account: a, Err: err}
 	}
-	kept := Kept{Replaced: replaced}
+	kept := Kept{Replaced: replaced, Unrevoked: unrevocable}
 	if replaced && old.Place != r.Place {
-		kept.Unrevoked = s.removeEntry(ctx, old)
+		kept.Unrevoked = errors.Join(kept.Unrevoked, s.removeEntry(ctx, old))
 	}
 	kept.Unrevoked = errors.Join(kept.Unrevoked, s.revokeReplaced(ctx, r, &t, server))
 	kept.Account = r.account()
 	return kept, nil
+}
+
+// replaces are the tokens of old that are to be revoked when a takes its place. Those that can't be, being another
+// agent's, must not keep the User from signing in; the error says why they stand.
+func (s *Store) replaces(ctx context.Context, old *record, a Account, token secret.Text) ([]secret.Text, error) {
+	if old.ClientID != a.ClientID {
+		return nil, &UnrevokedError{Account: old.account(), Err: &OtherAgentError{Account: old.account(), ClientID: a.ClientID}}
+	}
+	before, err := s.reveal(ctx, old)
+	if err != nil {
+		return nil, nil
+	}
+	return slices.DeleteFunc(append(before.replaced, before.current), func(o secret.Text) bool { return o.Reveal() == token.Reveal() }), nil
 }
 
 // revokeReplaced has the tokens revoked that were replaced, and keeps those that were not.
@@ -182,6 +206,9 @@ func (s *Store) SignOut(ctx context.Context, k Key, server Server) (Account, err
 	r, err := s.load(k)
 	if err != nil {
 		return Account{}, err
+	}
+	if err := issued(r.account(), server); err != nil {
+		return r.account(), err
 	}
 	t, err := s.reveal(ctx, r)
 	if err != nil {

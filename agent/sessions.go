@@ -6,6 +6,7 @@ import (
 
 	"github.com/papaver-agent/papaver/account"
 	"github.com/papaver-agent/papaver/company"
+	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/session"
 )
 
@@ -48,13 +49,24 @@ func (a *Agent) signedIn(cfg *session.Config, key func() *session.ProofKey, ende
 		return err
 	}
 	which := account.Key{Issuer: cfg.Company.Issuer, Label: a.cfg.Account}
-	switch _, err := accounts.Find(which); {
+	switch kept, err := accounts.Find(which); {
 	case errors.Is(err, account.ErrNone):
 		return notSignedInTrouble(cfg.Company, a.cfg.Account)
 	case err != nil:
 		return err
+	case kept.ClientID != cfg.Identity.ClientID():
+		return othersSignInTrouble(cfg.Company, &account.OtherAgentError{Account: kept, ClientID: cfg.Identity.ClientID()})
 	}
 	cfg.Refresh = accounts.Refresher(which, cfg.Server, nil, key, ended)
 	cfg.RefreshFor = accounts.RefresherFor(which, cfg.Server, nil, key, ended)
 	return nil
+}
+
+// othersSignInTrouble is a run that is to be signed in where the sign-in that is kept is another agent's.
+func othersSignInTrouble(c *company.Company, err error) error {
+	return &trouble.Error{
+		What: "the sign-in at " + c.Domain + " that is kept in this home is another agent's", Err: err,
+		Done: "what the Company publishes was read", Undone: "no browser was started, no Session was joined, and the token was not sent",
+		Next: "run papaver signin " + c.Domain + " to sign in as this agent, or leave --signed-in out",
+	}
 }

@@ -77,6 +77,9 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	}, nil
 }
 
+// ClientID is the agent that the requests are made for.
+func (s *Server) ClientID() string { return s.speaker.identity.ClientID() }
+
 // unfollowing is the client without redirects, which would carry credentials elsewhere, and without cookies.
 func unfollowing(client *http.Client) *http.Client {
 	own := *client

@@ -80,6 +80,8 @@ func (s *server) Token(_ context.Context, form url.Values, _ *session.ProofKey) 
 	return step.(session.Grant), nil
 }
 
+func (*server) ClientID() string { return clientID }
+
 func (s *server) Device(_ context.Context, scope []string) (session.DeviceAuthorization, error) {
 	s.scopes = append(s.scopes, scope)
 	return s.code, s.codeErr
