@@ -97,7 +97,9 @@ type EndedError struct {
 	Account Account
 	// Interrupted is when an earlier refresh was cut short, which is then the likely reason; else zero.
 	Interrupted time.Time
-	Err         error
+	// Unrevoked is how many tokens that it had replaced the Company did not revoke, and are kept no longer.
+	Unrevoked int
+	Err       error
 }
 
 // Error says what happened to which account.
@@ -105,6 +107,9 @@ func (e *EndedError) Error() string {
 	s := "the sign-in at " + e.Account.Domain + " has ended: the Company no longer accepts it"
 	if !e.Interrupted.IsZero() {
 		s += fmt.Sprintf("; a refresh was cut short at %s, and the token that came of it was lost", e.Interrupted.UTC().Format(time.RFC3339))
+	}
+	if e.Unrevoked > 0 {
+		s += fmt.Sprintf("; older access of it (%d) was not revoked and stands until you end it at the Company", e.Unrevoked)
 	}
 	return s
 }
@@ -135,7 +140,7 @@ func (e *ScopeError) Error() string {
 	return fmt.Sprintf("the sign-in at %s does not reach: %d of the scopes asked for were not granted", e.Account.Domain, len(e.Missing))
 }
 
-// UnrevokedError says that the Company did not revoke a token. It is kept.
+// UnrevokedError says that the Company did not revoke a token. Sign-out keeps it.
 type UnrevokedError struct {
 	Account Account
 	Err     error

@@ -81,7 +81,7 @@ func (s *Store) exchange(ctx context.Context, k Key, server Server, req Request,
 		t.current = grant.AccountToken
 		r.expire(grant.AccountExpires) // the old one's end says nothing of it
 	} else if refused != nil {
-		return session.Grant{}, s.refused(ctx, r, before, refused)
+		return session.Grant{}, s.refused(ctx, r, t, server, before, refused)
 	}
 	r.end()
 	if refused == nil && grant.Scope != nil && whole {
@@ -107,10 +107,17 @@ func issued(a Account, server Server) error {
 
 // refused says what a refresh's error means for the token. The mark that one was sent stays while it is not known
 // whether the Company exchanged it.
-func (s *Store) refused(ctx context.Context, r *record, before Account, err error) error {
+func (s *Store) refused(ctx context.Context, r *record, t tokens, server Server, before Account, err error) error {
 	if errors.Is(err, session.ErrInvalidGrant) {
 		ended := &EndedError{Account: before, Interrupted: before.Interrupted, Err: err}
-		return errors.Join(ended, s.remove(context.WithoutCancel(ctx), r))
+		errs := []error{ended}
+		for _, old := range t.replaced { // nothing is kept to try it again with
+			if err := server.Revoke(context.WithoutCancel(ctx), old); err != nil {
+				ended.Unrevoked++
+				errs = append(errs, &UnrevokedError{Account: before, Err: err})
+			}
+		}
+		return errors.Join(append(errs, s.remove(context.WithoutCancel(ctx), r))...)
 	}
 	answer, answered := errors.AsType[*session.ServerError](err)
 	_, limited := errors.AsType[*session.RateLimited](err)
@@ -127,7 +134,8 @@ type Kept struct {
 	Account  Account
 	Replaced bool // an older token was there, and the new one stands in its place
 	// Unrevoked is why a replaced token could not be revoked; nil when all are. As many as Account.Unrevoked says are
-	// tried again at the next sign-in and at sign-out; the rest, such as another agent's, can't be.
+	// tried again at the next sign-in and at sign-out; the rest, another agent's and those
+	// that can't be read, can't be.
 	Unrevoked error
 }
 
@@ -165,14 +173,14 @@ func (s *Store) Keep(ctx context.Context, a Account, token secret.Text, server S
 }
 
 // replaces are the tokens of old that are to be revoked when a takes its place. Those that can't be, being another
-// agent's, must not keep the User from signing in; the error says why they stand.
+// agent's or not to be read, must not keep the User from signing in; the error says why they stand.
 func (s *Store) replaces(ctx context.Context, old *record, a Account, token secret.Text) ([]secret.Text, error) {
 	if old.ClientID != a.ClientID {
 		return nil, &UnrevokedError{Account: old.account(), Err: &OtherAgentError{Account: old.account(), ClientID: a.ClientID}}
 	}
 	before, err := s.reveal(ctx, old)
 	if err != nil {
-		return nil, nil
+		return nil, &UnrevokedError{Account: old.account(), Err: err}
 	}
 	return slices.DeleteFunc(append(before.replaced, before.current), func(o secret.Text) bool { return o.Reveal() == token.Reveal() }), nil
 }
