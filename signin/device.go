@@ -68,7 +68,7 @@ func (f *flow) poll(ctx context.Context, d session.DeviceAuthorization, ends tim
 		limited, _ := errors.AsType[*session.RateLimited](err)
 		switch {
 		case ctx.Err() != nil:
-			return session.Grant{}, ctx.Err()
+			return grant, ctx.Err()
 		case answer != nil && answer.Code == "authorization_pending":
 			pause = interval
 		case answer != nil && answer.Code == "slow_down":
@@ -82,7 +82,7 @@ func (f *flow) poll(ctx context.Context, d session.DeviceAuthorization, ends tim
 			pause = min(pause*2, maxInterval) // RFC 8628, section 3.5
 			f.UI.Waiting(Waiting{Err: err, Pause: pause})
 		default:
-			return session.Grant{}, err
+			return grant, err
 		}
 	}
 }

@@ -52,7 +52,7 @@ func granted(token string, scope ...string) session.Grant {
 
 // server is the Company's authorization server, as a script.
 type server struct {
-	script  []any // of token requests: a session.Grant or an error; the last one is repeated
+	script  []any // of token requests: a session.Grant, an error or both; the last one is repeated
 	code    session.DeviceAuthorization
 	codeErr error
 	now     func() time.Time
@@ -62,6 +62,7 @@ type server struct {
 	scopes  [][]string  // of the device requests
 	revoked []string
 	read    [][]byte // by ReadGrant
+	unread  string   // the Account Token of an answer that ReadGrant can't use otherwise
 }
 
 func (s *server) Token(_ context.Context, form url.Values, _ *session.ProofKey) (session.Grant, error) {
@@ -74,11 +75,20 @@ func (s *server) Token(_ context.Context, form url.Values, _ *session.ProofKey) 
 	if len(s.script) > 1 {
 		s.script = s.script[1:]
 	}
-	if err, ok := step.(error); ok {
-		return session.Grant{}, err
+	switch step := step.(type) {
+	case error:
+		return session.Grant{}, step
+	case unusable:
+		return session.Grant{AccountToken: secret.New(string(step))}, session.ErrUnreadable
+	case func() session.Grant:
+		return step(), nil
+	default:
+		return step.(session.Grant), nil
 	}
-	return step.(session.Grant), nil
 }
+
+// unusable is an answer with nothing that can be used but an Account Token.
+type unusable string
 
 func (*server) ClientID() string { return clientID }
 
@@ -98,6 +108,9 @@ func (s *server) Revoke(_ context.Context, token secret.Text) error {
 
 func (s *server) ReadGrant(data []byte, sessionID string, scope []string, _ time.Time) (session.Grant, error) {
 	s.read = append(s.read, slices.Clone(data))
+	if s.unread != "" {
+		return session.Grant{AccountToken: secret.New(s.unread)}, session.ErrUnreadable
+	}
 	g := granted("mediated", scope...)
 	g.SessionID = sessionID
 	return g, nil

@@ -66,7 +66,8 @@ func (e *LockedError) Error() string {
 // Server is the Company's authorization server. *[session.Server] is one.
 type Server interface {
 	account.Server
-	// Token makes a token request: form holds what belongs to its grant type.
+	// Token makes a token request: form holds what belongs to its grant type. Once it was sent its answer is heard, also
+	// when ctx ends: the code in it is spent.
 	Token(ctx context.Context, form url.Values, key *session.ProofKey) (session.Grant, error)
 	// Device begins a device authorization.
 	Device(ctx context.Context, scope []string) (session.DeviceAuthorization, error)
@@ -144,10 +145,22 @@ func SignIn(ctx context.Context, cfg Config, t Type, scope []string) (Result, er
 	default:
 		return Result{}, fmt.Errorf("%q sign-in: %w", t, ErrNotOffered)
 	}
+	if err == nil {
+		err = ctx.Err() // the User gave up while the answer was on its way
+	}
 	if err != nil {
-		return Result{}, err
+		return Result{}, errors.Join(err, f.giveBack(ctx, grant))
 	}
 	return f.keep(ctx, t, grant)
+}
+
+// giveBack has the Account Token of a sign-in revoked that came to nothing: one that nobody has must not stay good at the
+// Company. It may have come beside an error, in an answer that can't be used otherwise.
+func (f *flow) giveBack(ctx context.Context, grant session.Grant) error {
+	if grant.AccountToken.Empty() {
+		return nil
+	}
+	return f.Server.Revoke(context.WithoutCancel(ctx), grant.AccountToken)
 }
 
 // keep puts the Account Token on disk, and only then lets the Session use what was granted.
@@ -161,8 +174,7 @@ func (f *flow) keep(ctx context.Context, t Type, grant session.Grant) (Result, e
 		Since: f.Now(), Expires: grant.AccountExpires, Place: f.Place,
 	}, grant.AccountToken, f.Server)
 	if err != nil {
-		// A token that nobody has must not stay good at the Company.
-		return Result{}, errors.Join(err, f.Server.Revoke(context.WithoutCancel(ctx), grant.AccountToken))
+		return Result{}, errors.Join(err, f.giveBack(ctx, grant))
 	}
 	grant.AccountToken = secret.Text{}
 	return Result{Type: t, Asked: f.scope, Kept: kept}, f.Session.Use(grant)
@@ -172,7 +184,7 @@ func (f *flow) party() Party {
 	return Party{Domain: f.Company.Domain, Name: f.Company.Name, Scope: f.scope, Scopes: f.Company.SignIn.Scopes}
 }
 
-// token exchanges what the User's approval gave for a grant.
+// token exchanges what the User's approval gave for a grant. Beside an error the grant may hold an Account Token.
 func (f *flow) token(ctx context.Context, form url.Values) (session.Grant, error) {
 	id, err := f.Session.Start(ctx)
 	if err != nil {
@@ -180,13 +192,7 @@ func (f *flow) token(ctx context.Context, form url.Values) (session.Grant, error
 	}
 	form.Set("session_id", id) // left out where the profile's token requests name no Session
 	grant, err := f.Server.Token(ctx, form, f.Session.Key())
-	if err == nil {
-		return grant, nil
-	}
-	if !grant.AccountToken.Empty() { // of an answer that can't be used otherwise
-		err = errors.Join(err, f.Server.Revoke(context.WithoutCancel(ctx), grant.AccountToken))
-	}
-	return session.Grant{}, said(err)
+	return grant, said(err)
 }
 
 // said turns the answers that mean the same in every type into this package's errors.
