@@ -143,7 +143,12 @@ func (f *flow) code(ctx context.Context, id string, answer mediatedAnswer, sentT
 		return mediatedAnswer{}, fmt.Errorf("the one-time code: %w", ErrEmpty)
 	}
 	endpoint := strings.TrimSuffix(f.Company.SignIn.Mediated.Endpoint, "/") + "/" + answer.SignInID
-	return f.post(ctx, id, endpoint, append(appendQuoted([]byte(`{"code":`), given), '}'))
+	next, err := f.post(ctx, id, endpoint, append(appendQuoted([]byte(`{"code":`), given), '}'))
+	refused, isRefused := errors.AsType[*session.ServerError](err)
+	if isRefused && refused.Status == http.StatusNotFound && (refused.Code == "sign_in_not_found" || refused.Code == "not_found") {
+		return mediatedAnswer{}, ErrExpired // draft 0.2: a sign-in that the Company does not know any more
+	}
+	return next, err
 }
 
 // post sends one request under the Session's token and overwrites what it sent. A Session that the Company ended
@@ -185,8 +190,7 @@ func (f *flow) post(ctx context.Context, id, endpoint string, body []byte) (medi
 	return answer, nil
 }
 
-// refusal is an answer of another status than 200. A sign-in that the Company does not know any more has ended (draft
-// 0.2: sign_in_not_found).
+// refusal is an answer of another status than 200.
 func refusal(res *http.Response) error {
 	answer := &session.ServerError{Status: res.StatusCode}
 	var body struct {
@@ -195,9 +199,6 @@ func refusal(res *http.Response) error {
 	data, err := strictjson.Read(res.Body, strictjson.Limits{Bytes: maxMediated})
 	if err == nil && strictjson.Decode(data, strictjson.Limits{Bytes: maxMediated}, &body) == nil && errorCode.MatchString(body.Error) {
 		answer.Code = body.Error
-	}
-	if res.StatusCode == http.StatusNotFound && (answer.Code == "sign_in_not_found" || answer.Code == "not_found") {
-		return ErrExpired
 	}
 	return said(answer)
 }

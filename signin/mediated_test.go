@@ -244,3 +244,31 @@ func TestMediatedSignInNeedsEveryField(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A sign-in can only have ended after it began: an endpoint that is not there is no sign-in that took too long.
+func TestAnEndpointThatIsNotThereIsNoExpiredSignIn(t *testing.T) {
+	t.Parallel()
+	for _, began := range []bool{false, true} {
+		b, e := mediatedBench(t, codeRequired)
+		b.user.codes = []string{"314159"}
+		b.Session = missing{b.session, began}
+		_, err := b.signIn(t, signin.Mediated, "poppy:read")
+		refused, isRefused := errors.AsType[*session.ServerError](err)
+		if began != errors.Is(err, signin.ErrExpired) || isRefused == began || isRefused && refused.Status != http.StatusNotFound || (len(e.bodies) == 1) != began {
+			t.Errorf("began %t: %v", began, err)
+		}
+	}
+}
+
+// missing is a Session whose Company has no Mediated endpoint, or has forgotten the sign-in that began.
+type missing struct {
+	*oneSession
+	began bool
+}
+
+func (m missing) Do(ctx context.Context, client *http.Client, req *http.Request) (*http.Response, error) {
+	if m.began && req.URL.String() == mediatedURL {
+		return m.oneSession.Do(ctx, client, req)
+	}
+	return &http.Response{StatusCode: http.StatusNotFound, Body: io.NopCloser(strings.NewReader(`{"error":"not_found"}`))}, nil
+}
