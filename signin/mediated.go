@@ -122,15 +122,12 @@ func (f *flow) credentials(ctx context.Context, id string) (mediatedAnswer, erro
 
 // code asks the User for a one-time code and sends it alone, to the endpoint plus the sign-in's ID.
 func (f *flow) code(ctx context.Context, id string, answer mediatedAnswer, sentTo string, wrong bool) (mediatedAnswer, error) {
-	p := OneTimePrompt{Party: f.party(), SentTo: sentTo, Wrong: wrong}
-	latest := f.Now().Add(codeWait)
-	if at, err := time.Parse(time.RFC3339, answer.Expires); err == nil {
+	now := f.Now()
+	p := OneTimePrompt{Party: f.party(), SentTo: sentTo, Wrong: wrong, Ends: now.Add(codeWait)}
+	if at, err := time.Parse(time.RFC3339, answer.Expires); err == nil && at.Before(p.Ends) {
 		p.Ends = at
-		if at.Before(latest) {
-			latest = at
-		}
 	}
-	asking, cancel := context.WithTimeoutCause(ctx, latest.Sub(f.Now()), ErrExpired)
+	asking, cancel := context.WithTimeoutCause(ctx, p.Ends.Sub(now), ErrExpired)
 	defer cancel()
 	given, err := f.UI.OneTimeCode(asking, p)
 	defer clear(given)

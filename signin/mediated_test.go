@@ -230,6 +230,21 @@ func TestAOneTimeCodeThatNobodyGivesEnds(t *testing.T) {
 	})
 }
 
+// What the User is told is when the waiting really ends.
+func TestTheEndOfAOneTimeCodeIsTheOneThatIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for expires, want := range map[string]time.Duration{`,"expires_at":"2999-10-02T17:15:00-07:00"`: 30 * time.Minute, "": 30 * time.Minute, `,"expires_at":"2000-01-01T00:05:00Z"`: 5 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			b, _ := mediatedBench(t, `{"status":"code_required","sign_in_id":"sgn_3Hq8"`+expires+`}`)
+			began := time.Now()
+			_, err := b.signIn(t, signin.Mediated, "poppy:read")
+			if took, told := time.Since(began), b.user.oneTimes[0].Ends.Sub(began); !errors.Is(err, signin.ErrExpired) || took != want || told != want {
+				t.Errorf("%q: told %v, waited %v, want %v; %v", expires, told, took, want, err)
+			}
+		})
+	}
+}
+
 // Nothing is sent while a field is missing, and fields that cannot be are refused.
 func TestMediatedSignInNeedsEveryField(t *testing.T) {
 	t.Parallel()

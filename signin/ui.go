@@ -72,5 +72,5 @@ type OneTimePrompt struct {
 	Party
 	SentTo string    // where the Company says it sent the code; its own text, not sanitised; may be empty
 	Wrong  bool      // the code before was wrong
-	Ends   time.Time // zero when the Company does not say
+	Ends   time.Time // of the waiting: when the Company says, and half an hour from now at most
 }
