@@ -32,7 +32,7 @@ type accountLine struct {
 
 func lineOfAccount(a account.Account) accountLine {
 	line := accountLine{
-		Company: a.Domain, Issuer: plaintext.Whole(a.Issuer).String(), Account: a.Label, Type: a.Type, Protocol: a.Profile, Scope: safe(a.Scope),
+		Company: a.Domain, Issuer: plaintext.Whole(a.Issuer).String(), Account: a.Label, Type: a.Type, Protocol: a.Profile, Scope: wholeAll(a.Scope),
 		Since: a.Since, KeptIn: string(a.Place), Unrevoked: a.Unrevoked,
 	}
 	if !a.Expires.IsZero() {

@@ -219,7 +219,7 @@ func (f *signInFlags) tell(e env, r signin.Result, out *lines) {
 	}
 	if f.json {
 		out.write(signedInLine{
-			Time: e.now(), Event: "signed_in", accountLine: lineOfAccount(a), Missing: safe(r.Missing()), Replaced: r.Kept.Replaced, Unrevoked: unrevoked,
+			Time: e.now(), Event: "signed_in", accountLine: lineOfAccount(a), Missing: wholeAll(r.Missing()), Replaced: r.Kept.Replaced, Unrevoked: unrevoked,
 		})
 	} else {
 		fmt.Fprintf(e.stdout, "signed in at %s\n", plaintext.Domain(a.Domain))
@@ -236,7 +236,8 @@ func (f *signInFlags) tell(e env, r signin.Result, out *lines) {
 	}
 }
 
-// safe is a list of a Company's words with nothing in it that could move a cursor. It is never nil.
+// safe is a list of a Company's words for people, with nothing in it that could move a cursor, and long ones cut; an event
+// tells them by wholeAll, to their end. It is never nil.
 func safe(words []string) []string {
 	shown := make([]string, 0, len(words))
 	for _, w := range words {

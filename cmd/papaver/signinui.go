@@ -90,7 +90,7 @@ func (u *signInUI) Address(ctx context.Context, p signin.AddressPrompt) error {
 	u.say("\nOpen this page in your own browser, and sign in there:\n\n%s\n", p.URL)
 	u.say("At the end your browser goes to an address that begins with\n%s\nand what it shows there does not matter. Copy that whole address from the browser's\naddress bar, paste it here and press Enter. This waits %s; Ctrl-C stops it.",
 		p.Redirect, u.when(p.Ends))
-	u.out.write(addressLine{Time: u.env.now(), Event: "address", Company: p.Domain, Scope: safe(p.Scope), URL: p.URL, Ends: p.Ends.UTC()})
+	u.out.write(addressLine{Time: u.env.now(), Event: "address", Company: p.Domain, Scope: wholeAll(p.Scope), URL: p.URL, Ends: p.Ends.UTC()})
 	if u.flags.open || u.handy() && !u.flags.given["open"] {
 		// That it can't be opened is no error: the address is there to read.
 		if err := browse(ctx, p.URL); err != nil {
@@ -181,7 +181,7 @@ func (u *signInUI) Code(_ context.Context, p signin.CodePrompt) error {
 	}
 	u.say("%s\n\nSign in only if the page is %s's. This waits %s; Ctrl-C stops it.", code, plaintext.Domain(p.Domain), u.when(p.Ends))
 	u.out.write(codeLine{
-		Time: u.env.now(), Event: "code", Company: p.Domain, Scope: safe(p.Scope), URL: p.URL, Complete: p.Complete, UserCode: code.String(), Ends: p.Ends.UTC(),
+		Time: u.env.now(), Event: "code", Company: p.Domain, Scope: wholeAll(p.Scope), URL: p.URL, Complete: p.Complete, UserCode: code.String(), Ends: p.Ends.UTC(),
 	})
 	return u.out.failed()
 }

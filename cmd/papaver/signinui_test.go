@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papaver-agent/papaver/account"
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/signin"
 )
@@ -74,6 +75,22 @@ func TestACompanysWordsInASignInAreSanitised(t *testing.T) {
 		if name != "refused" && !strings.HasPrefix(said.String(), "example.com calls itself “") {
 			t.Errorf("%s begins with %.60q", name, said.String())
 		}
+	}
+}
+
+// An event tells a scope to its end, so that a script can ask for it again; what people see is cut.
+func TestAnEventTellsALongScopeToItsEnd(t *testing.T) {
+	t.Parallel()
+	long := "https://scopes.example.com/" + strings.Repeat("a", 100)
+	u, said, events := newTestUI(t, "{}", "--input-fd", "0")
+	if err := u.Code(t.Context(), signin.CodePrompt{Party: signin.Party{Domain: "example.com", Scope: []string{long}}, URL: "https://example.com/d"}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(events.String(), long) || strings.Contains(said.String(), long) {
+		t.Errorf("events %q, words %q", events, said)
+	}
+	if line := lineOfAccount(account.Account{Scope: []string{long}}); line.Scope[0] != long {
+		t.Errorf("the account's line has %q", line.Scope)
 	}
 }
 
