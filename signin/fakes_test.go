@@ -122,6 +122,7 @@ type oneSession struct {
 	handler http.Handler // of the Mediated endpoint
 	used    []session.Grant
 	sent    []*http.Request
+	refuses error // what Use says
 }
 
 func (s *oneSession) Start(context.Context) (string, error) { return s.id, nil }
@@ -129,7 +130,7 @@ func (s *oneSession) Key() *session.ProofKey                { return nil }
 
 func (s *oneSession) Use(g session.Grant) error {
 	s.used = append(s.used, g)
-	return nil
+	return s.refuses
 }
 
 func (s *oneSession) Do(_ context.Context, _ *http.Client, req *http.Request) (*http.Response, error) {

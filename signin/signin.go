@@ -108,6 +108,9 @@ type Result struct {
 	Type  Type
 	Asked []string
 	Kept  account.Kept
+	// Unused is why the Session could not take what was granted into use, such as that it was given up meanwhile; nil
+	// when it did. The access is kept all the same, for another Session.
+	Unused error
 }
 
 // Missing is what was asked for and not granted: the User may approve fewer scopes.
@@ -177,7 +180,7 @@ func (f *flow) keep(ctx context.Context, t Type, grant session.Grant) (Result, e
 		return Result{}, errors.Join(err, f.giveBack(ctx, grant))
 	}
 	grant.AccountToken = secret.Text{}
-	return Result{Type: t, Asked: f.scope, Kept: kept}, f.Session.Use(grant)
+	return Result{Type: t, Asked: f.scope, Kept: kept, Unused: f.Session.Use(grant)}, nil
 }
 
 func (f *flow) party() Party {

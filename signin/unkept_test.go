@@ -57,3 +57,19 @@ func TestASignInThatIsGivenUpLeavesNothingAtTheCompany(t *testing.T) {
 		})
 	}
 }
+
+// Access that is kept is no failed sign-in, also when its Session is there no more.
+func TestAccessThatIsKeptIsToldThoughItsSessionHasGone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.session.refuses = session.ErrOtherSession
+	b.server.script = []any{granted("account", "poppy:read")}
+	b.user.callbacks = func(address string) []string { return []string{back(address, nil)} }
+	r, err := b.signIn(t, signin.Direct, "poppy:read")
+	if err != nil || !errors.Is(r.Unused, session.ErrOtherSession) || len(b.server.revoked) != 0 {
+		t.Errorf("%+v, %v, revoked %q", r, err, b.server.revoked)
+	}
+	if a, err := b.kept(t); err != nil || !a.Covers([]string{"poppy:read"}) {
+		t.Errorf("kept %+v, %v", a, err)
+	}
+}
