@@ -101,8 +101,8 @@ func (s *Session) last(api company.API, err error) (held, error) {
 	return h, nil
 }
 
-// renew has a token anew: from the account while signed in, else by our own assertion. A Session that has ended is
-// replaced by a new one, once.
+// renew has a token anew: from the account while signed in, else by our own assertion. A Session that has ended,
+// or came to belong to another account (draft 0.1, section 4.4), is replaced by a new one, once.
 func (s *Session) renew(ctx context.Context, api company.API) error {
 	for restarted, learned := false, false; ; {
 		s.mu.Lock()
@@ -125,7 +125,7 @@ func (s *Session) renew(ctx context.Context, api company.API) error {
 			grant, err = s.signedOut(ctx, id, api)
 		}
 		switch {
-		case errors.Is(err, ErrInvalidSession) && !restarted:
+		case (errors.Is(err, ErrInvalidSession) || account && errors.Is(err, ErrAccountMismatch)) && !restarted:
 			restarted = true
 			if err := s.Restart(id); err != nil {
 				return err
