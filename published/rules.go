@@ -15,12 +15,10 @@ import (
 	"github.com/papaver-agent/papaver/session"
 )
 
-const (
-	maxNamed = 8 // keys or redirects named in one finding
+const maxNamed = 8 // keys or redirects named in one finding
 
-	// keysKept is for how long Companies keep a key set whatever its headers say (PROTOCOL 1.0, section 5).
-	keysKept = time.Hour
-)
+// KeysKept is for how long Companies keep a key set whatever its headers say (PROTOCOL 1.0, section 5).
+const KeysKept = time.Hour
 
 func rules() []rule {
 	return []rule{
@@ -138,7 +136,7 @@ func (in *inspection) kept(life time.Duration, said string) Finding {
 	}
 	if life > overlap {
 		return Finding{Verdict: Warning, Found: fmt.Sprintf("it says %s, so a Company may use what it has for %v", said, life),
-			Change: fmt.Sprintf("send Cache-Control: max-age=%d or less: a new key signs %v after it was made, and must be known by then", int((min(overlap, keysKept)).Seconds()), overlap)}
+			Change: fmt.Sprintf("send Cache-Control: max-age=%d or less: a new key signs %v after it was made, and must be known by then", int((min(overlap, KeysKept)).Seconds()), overlap)}
 	}
 	return found("of caching it says %s", said)
 }
@@ -235,7 +233,7 @@ func checkNext(_ context.Context, in *inspection) Finding {
 		}
 		f := Finding{Verdict: Warning, Found: fmt.Sprintf("%s signs from %s: %v", k.Thumbprint, k.Activates.Format(time.RFC3339), err),
 			Change: uploadKeys + " well before then: from that moment on no Company could verify what this agent signs"}
-		if k.Activates.Sub(in.now) < keysKept {
+		if k.Activates.Sub(in.now) < KeysKept {
 			f.Verdict = Failed // a Company may not ask again in time
 		}
 		return f

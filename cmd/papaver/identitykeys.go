@@ -8,11 +8,9 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/published"
 	"github.com/papaver-agent/papaver/session"
 )
-
-// keysKept is for how long Companies keep a key set without asking again (PROTOCOL 1.0, section 5).
-const keysKept = time.Hour
 
 // withoutIdentity adds to ErrNoIdentity what makes one.
 func withoutIdentity(err error) error {
@@ -56,7 +54,7 @@ func rotateIdentity(ctx context.Context, c *identityCommand, _ []string) error {
 	switch {
 	case newest.State == session.Current:
 		fmt.Fprintln(c.stdout, "The new key signs NOW: publish jwks.json at once. Until Companies have read it, up to an hour, they may refuse this agent.")
-	case c.after < keysKept:
+	case c.after < published.KeysKept:
 		fmt.Fprintf(c.stdout, "Publish jwks.json at once: the new key signs from %s, and Companies may go on with the old key set for up to an hour.\n", moment(newest.Activates))
 	default:
 		fmt.Fprintf(c.stdout, "Publish jwks.json before %s, better an hour earlier: the new key signs from then on.\n", moment(newest.Activates))
