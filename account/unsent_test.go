@@ -21,6 +21,7 @@ func TestARefreshThatWasNotSentLeavesNoMark(t *testing.T) {
 		"unsent":  fmt.Errorf("token endpoint: %w", session.ErrNotSent),
 		"limited": &session.RateLimited{Status: 429, After: time.Minute},
 		"offered": fmt.Errorf("refreshing: %w", session.ErrNotOffered),
+		"paused":  fmt.Errorf("%w: %w", session.ErrNotSent, &session.RateLimited{Status: 503, After: time.Minute}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -34,6 +35,21 @@ func TestARefreshThatWasNotSentLeavesNoMark(t *testing.T) {
 				t.Errorf("afterwards: %+v, %v", a, err)
 			}
 		})
+	}
+}
+
+// A Company that is not available may have exchanged the token all the same, also where it says when to come back.
+func TestARefreshThatWasAnsweredWith503LeavesTheMark(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t, "good")
+	s := open(t, account.Config{})
+	keep(t, s, signedIn(home), "good", remote{i.URL})
+	limited := &session.RateLimited{Status: 503, After: time.Minute}
+	if _, err := s.Refresh(t.Context(), home, putOff{limited}, account.Request{}); !errors.Is(err, limited) {
+		t.Errorf("error %v", err)
+	}
+	if a, err := s.Find(home); err != nil || a.Interrupted.IsZero() {
+		t.Errorf("afterwards: %+v, %v", a, err)
 	}
 }
 

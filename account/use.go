@@ -120,7 +120,8 @@ func (s *Store) refused(ctx context.Context, r *record, t tokens, server Server,
 		return errors.Join(append(errs, s.remove(context.WithoutCancel(ctx), r))...)
 	}
 	answer, answered := errors.AsType[*session.ServerError](err)
-	_, limited := errors.AsType[*session.RateLimited](err)
+	limit, limited := errors.AsType[*session.RateLimited](err)
+	limited = limited && limit.Status < 500 // a 503 may come after the exchange, whenever it asks to be back
 	unsent := errors.Is(err, session.ErrNotOffered) || errors.Is(err, session.ErrNotSent) || errors.Is(err, pace.ErrHeld)
 	if (answered && answer.Status < 500 || limited || unsent) && before.Interrupted.IsZero() {
 		r.end() // nothing was exchanged
