@@ -32,7 +32,7 @@ func (s *Server) exchange(ctx context.Context, endpoint string, form func() (url
 	defer cancel()
 	for try := 1; ; try++ {
 		if err := s.pauses.check(endpoint); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", ErrNotSent, err)
 		}
 		fields, err := form()
 		if err != nil {

@@ -114,3 +114,20 @@ func TestWhatWasSentEndsInBoundedTimeAfterItsCaller(t *testing.T) {
 		})
 	}
 }
+
+// While a place asks to be left alone nothing is sent, which is told from the answer that asked for it.
+func TestARequestToAPausedPlaceIsToldAsUnsent(t *testing.T) {
+	t.Parallel()
+	busy := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "600")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer busy.Close()
+	server, _ := serverAt(t, busy.URL, busy.Client())
+	for _, unsent := range []bool{false, true} {
+		_, err := server.Refresh(t.Context(), secretOf("a"), "", nil, nil)
+		if _, limited := errors.AsType[*session.RateLimited](err); !limited || errors.Is(err, session.ErrNotSent) != unsent {
+			t.Errorf("unsent %t: %v", unsent, err)
+		}
+	}
+}
