@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/papaver-agent/papaver/internal/pace"
@@ -98,16 +97,5 @@ func (r Reference) post(ctx context.Context, approval *operation.Approval) (repl
 		return reply{}, fmt.Errorf("%w whole: %w", errNoAnswer, err)
 	}
 	answer, err := operation.ReadAnswer(res.StatusCode, res.Header.Get("Content-Type"), data)
-	return reply{Answer: answer, retryAfter: retryAfter(res.Header.Get("Retry-After"), s.now()), broken: err}, nil
-}
-
-// retryAfter reads both forms of Retry-After (RFC 9110, section 10.2.3). What is neither, or is in the past, is 0.
-func retryAfter(value string, now time.Time) time.Duration {
-	d := time.Duration(0)
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		d = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(value); err == nil {
-		d = at.Sub(now)
-	}
-	return min(max(d, 0), maxRetryAfter)
+	return reply{Answer: answer, retryAfter: pace.RetryAfter(res.Header.Get("Retry-After"), s.now(), maxRetryAfter), broken: err}, nil
 }

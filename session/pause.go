@@ -3,9 +3,10 @@ package session
 import (
 	"mime"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
+
+	"github.com/papaver-agent/papaver/internal/pace"
 )
 
 const (
@@ -48,7 +49,7 @@ func (p *pauses) heard(place string, res *http.Response) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
-	after, at := retryAfter(res.Header.Get("Retry-After"), now), p.places[place]
+	after, at := pace.RetryAfter(res.Header.Get("Retry-After"), now, maxPause), p.places[place]
 	switch {
 	case res.StatusCode == http.StatusTooManyRequests && after == 0:
 		after = min(firstPause<<min(at.silent, 8), longestPause)
@@ -67,17 +68,6 @@ func (p *pauses) heard(place string, res *http.Response) error {
 	}
 	p.places[place] = at
 	return &RateLimited{Status: res.StatusCode, After: after}
-}
-
-// retryAfter reads both forms of Retry-After (RFC 9110, section 10.2.3). What is neither, or is in the past, is 0.
-func retryAfter(value string, now time.Time) time.Duration {
-	d := time.Duration(0)
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		d = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(value); err == nil {
-		d = at.Sub(now)
-	}
-	return min(max(d, 0), maxPause)
 }
 
 func isJSON(header http.Header) bool {

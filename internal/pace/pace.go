@@ -254,3 +254,15 @@ func retryAfter(header http.Header, now time.Time) (after time.Duration, stated 
 	after = max(at.Sub(now), 0)
 	return after, after > 0
 }
+
+// RetryAfter reads a Retry-After in both of its forms (RFC 9110, section 10.2.3), for those who keep to it in their own
+// way: how long to wait from now, and at most longest. What is neither, or is in the past, is 0.
+func RetryAfter(value string, now time.Time, longest time.Duration) time.Duration {
+	d := time.Duration(0)
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		d = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(value); err == nil {
+		d = at.Sub(now)
+	}
+	return min(max(d, 0), longest)
+}
