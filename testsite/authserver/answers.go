@@ -133,6 +133,21 @@ func (s *Server) endpointForm(w http.ResponseWriter, r *http.Request) (url.Value
 	return form, true
 }
 
+// clientForm is endpointForm for an endpoint that only agents use: it answers, too, when the agent isn't authenticated or
+// has to wait.
+func (s *Server) clientForm(w http.ResponseWriter, r *http.Request) (url.Values, Client, bool) {
+	form, ok := s.endpointForm(w, r)
+	if !ok {
+		return nil, Client{}, false
+	}
+	client, failed := s.client(r, form)
+	if failed != nil {
+		s.refuse(w, failed)
+		return nil, Client{}, false
+	}
+	return form, client, !s.limited(w, client.ID)
+}
+
 // join is a scope as it is written.
 func join(scopes []string) string { return strings.Join(scopes, " ") }
 

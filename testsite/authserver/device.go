@@ -49,16 +49,8 @@ type deviceAnswer struct {
 
 // deviceEndpoint starts a Device Sign-In (draft 0.1, section 4.6).
 func (s *Server) deviceEndpoint(w http.ResponseWriter, r *http.Request) {
-	form, ok := s.endpointForm(w, r)
+	form, client, ok := s.clientForm(w, r)
 	if !ok {
-		return
-	}
-	client, failed := s.client(r, form)
-	if failed != nil {
-		s.refuse(w, failed)
-		return
-	}
-	if s.limited(w, client.ID) {
 		return
 	}
 	if resource := form.Get("resource"); resource != "" && resource != s.cfg.Resource {

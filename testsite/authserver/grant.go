@@ -163,16 +163,8 @@ func (s *Server) Connections(account string) []Connection {
 // revokeEndpoint answers the revocation endpoint (RFC 7009; draft 0.1, section 4.9): the Account Token ends, and with it
 // the sign-in of every Session that it signed in. An access token that is revoked ends alone.
 func (s *Server) revokeEndpoint(w http.ResponseWriter, r *http.Request) {
-	form, ok := s.endpointForm(w, r)
+	form, client, ok := s.clientForm(w, r)
 	if !ok {
-		return
-	}
-	client, failed := s.client(r, form)
-	if failed != nil {
-		s.refuse(w, failed)
-		return
-	}
-	if s.limited(w, client.ID) {
 		return
 	}
 	if form.Get("token") == "" {

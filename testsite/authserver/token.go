@@ -50,16 +50,8 @@ type tokenAnswer struct {
 
 // tokenEndpoint answers /oauth/token.
 func (s *Server) tokenEndpoint(w http.ResponseWriter, r *http.Request) {
-	form, ok := s.endpointForm(w, r)
+	form, client, ok := s.clientForm(w, r)
 	if !ok {
-		return
-	}
-	client, failed := s.client(r, form)
-	if failed != nil {
-		s.refuse(w, failed)
-		return
-	}
-	if s.limited(w, client.ID) {
 		return
 	}
 	p, failed := s.tokenProof(r, form)
