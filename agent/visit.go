@@ -176,10 +176,11 @@ func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
 	result := Result{Made: made, Outcomes: a.ops.OutcomesOf(made)}
 	if len(result.Outcomes) == 0 {
 		err := v.refusal(s, made)
-		if lost, failed := v.forgotten(ctx); err == nil && failed != nil {
-			err = failed
-		} else if err == nil && lost && changes(s.Act) {
-			err = forgottenTrouble(v.company, s)
+		if err == nil && changes(s.Act) { // what a navigation met, act has looked at; of others nothing depends on it
+			var lost bool
+			if lost, err = v.forgotten(ctx); err == nil && lost {
+				err = forgottenTrouble(v.company, s)
+			}
 		}
 		if err != nil {
 			a.progress.step(s.Number, attach.StepFailed)
