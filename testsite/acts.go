@@ -60,7 +60,7 @@ func (s *Site) scenario() map[string]any {
 
 func (s *Site) actAbout(*http.Request, url.Values) (any, error) {
 	return map[string]any{
-		"draft": s.profile.Version, "profile": s.profile.Version, "company": shopOrigin, "issuer": issuer,
+		"draft": s.profile.Version, "profile": s.profile.Version, "company": s.shopOrigin(), "issuer": s.issuer(),
 		"now": s.now().UTC().Format(time.RFC3339Nano), "capabilities": capabilities(), "accounts": Accounts(), "scenario": s.scenario(),
 	}, nil
 }

@@ -9,8 +9,6 @@ import (
 // apiPath is where the API is, below the shop's origin.
 const apiPath = "/api"
 
-const openAPIURL = shopOrigin + apiPath + "/openapi.json"
-
 // apiOrder is an order as the API says it.
 type apiOrder struct {
 	OrderID   string `json:"order_id"`
@@ -123,7 +121,7 @@ func (s *Site) openAPI(w http.ResponseWriter, r *http.Request) {
 	s.serveDocument(w, r, map[string]any{
 		"openapi": "3.1.0",
 		"info":    map[string]string{"title": companyName, "version": "1"},
-		"servers": []map[string]string{{"url": shopOrigin}},
+		"servers": []map[string]string{{"url": s.shopOrigin()}},
 		"paths": map[string]path{
 			apiPath + "/orders":            {"get": {"List orders (poppy:read)"}},
 			apiPath + "/orders/{order_id}": {"get": {"One order (poppy:read)"}},

@@ -40,7 +40,7 @@ func newAuthority(random io.Reader, now time.Time, names ...string) (authority, 
 		BasicConstraintsValid: true,
 		MaxPathLenZero:        true,
 		KeyUsage:              x509.KeyUsageCertSign,
-		PermittedDNSDomains:   []string{shopHost}, // the issuer's name is below it
+		PermittedDNSDomains:   []string{names[0]}, // the issuer's name is below it
 	}
 	rootDER, err := x509.CreateCertificate(random, root, root, &key.PublicKey, key)
 	if err != nil {

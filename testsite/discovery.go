@@ -94,44 +94,44 @@ type (
 func (s *Site) poppyDocument(w http.ResponseWriter, r *http.Request) {
 	scopes := authserver.AllScopes()
 	d := poppyDocument{
-		Organization: organization{Name: companyName, Domain: s.unless("organization.domain", shopHost)},
+		Organization: organization{Name: companyName, Domain: s.unless("organization.domain", s.shopHost())},
 		Auth: auth{
-			Issuer: s.unless("auth.issuer", issuer), Direct: signInType{scopes.Direct}, Device: signInType{scopes.Device},
-			Mediated:     mediatedType{Endpoint: issuer + authserver.MediatedPath, Fields: authserver.Fields(), Scopes: scopes.Mediated},
+			Issuer: s.unless("auth.issuer", s.issuer()), Direct: signInType{scopes.Direct}, Device: signInType{scopes.Device},
+			Mediated:     mediatedType{Endpoint: s.issuer() + authserver.MediatedPath, Fields: authserver.Fields(), Scopes: scopes.Mediated},
 			CustomScopes: map[string]string{authserver.ScopeAddresses: scopes.Meaning[authserver.ScopeAddresses]},
 		},
-		APIs: []apiEntry{{"openapi", openAPIURL, "Orders, products and the delivery address"}},
-		Web:  web{BrowserSessionEndpoint: joinURL},
+		APIs: []apiEntry{{"openapi", s.openAPIURL(), "Orders, products and the delivery address"}},
+		Web:  web{BrowserSessionEndpoint: s.joinURL()},
 	}
 	if s.profile.Feedback {
-		d.Feedback = &feedbackEntry{Endpoint: feedbackURL}
+		d.Feedback = &feedbackEntry{Endpoint: s.feedbackURL()}
 	}
 	if s.profile.SessionTokens {
 		// A draft's extension of operations is version 1, which this Company doesn't have.
 		d.ProtocolVersion = s.profile.Version
-		d.APIs = append(d.APIs, apiEntry{"mcp", mcpURL, "Orders as an MCP tool"})
+		d.APIs = append(d.APIs, apiEntry{"mcp", s.mcpURL(), "Orders as an MCP tool"})
 	} else {
 		d.ProtocolVersions = []string{s.profile.Version}
-		d.Extensions = &extensions{Operations: []operationsEntry{{Version: "3", Endpoint: endpointURL}}}
+		d.Extensions = &extensions{Operations: []operationsEntry{{Version: "3", Endpoint: s.endpointURL()}}}
 	}
 	s.serveDocument(w, r, d)
 }
 
 func (s *Site) resourceDocument(w http.ResponseWriter, r *http.Request) {
 	s.serveDocument(w, r, resourceDocument{
-		Resource:             s.unless("resource", shopOrigin),
+		Resource:             s.unless("resource", s.shopOrigin()),
 		ResourceName:         companyName,
-		AuthorizationServers: []string{s.unless("authorization_servers", issuer)},
+		AuthorizationServers: []string{s.unless("authorization_servers", s.issuer())},
 	})
 }
 
 func (s *Site) issuerDocument(w http.ResponseWriter, r *http.Request) {
 	d := issuerDocument{
-		Issuer:                 s.unless("issuer", issuer),
-		TokenEndpoint:          issuer + authserver.TokenPath,
-		RevocationEndpoint:     issuer + authserver.RevokePath,
-		AuthorizationEndpoint:  issuer + authserver.AuthorizePath,
-		DeviceEndpoint:         issuer + authserver.DevicePath,
+		Issuer:                 s.unless("issuer", s.issuer()),
+		TokenEndpoint:          s.issuer() + authserver.TokenPath,
+		RevocationEndpoint:     s.issuer() + authserver.RevokePath,
+		AuthorizationEndpoint:  s.issuer() + authserver.AuthorizePath,
+		DeviceEndpoint:         s.issuer() + authserver.DevicePath,
 		ResponseTypesSupported: []string{"code"},
 		GrantTypesSupported:    []string{"authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:device_code"},
 		ChallengeMethods:       []string{"S256"},
@@ -139,13 +139,13 @@ func (s *Site) issuerDocument(w http.ResponseWriter, r *http.Request) {
 		AuthMethods:            []string{"private_key_jwt"},
 		AuthAlgorithms:         []string{"ES256"},
 		IssInAnswers:           true,
-		PoppyDomains:           []string{s.unless("poppy_domains", shopHost)},
+		PoppyDomains:           []string{s.unless("poppy_domains", s.shopHost())},
 	}
 	if s.profile.SessionTokens {
 		d.GrantTypesSupported = append(d.GrantTypesSupported, "urn:ietf:params:oauth:grant-type:jwt-bearer")
 		d.ProofAlgorithms = []string{"ES256"}
 	} else {
-		d.ProtectedResources = []string{s.unless("protected_resources", shopOrigin)}
+		d.ProtectedResources = []string{s.unless("protected_resources", s.shopOrigin())}
 	}
 	s.serveDocument(w, r, d)
 }

@@ -4,7 +4,7 @@
 // It is an independent reading of the protocol. It imports no other package of this module, so that a
 // misreading in the agent shows as a broken rule here, and one here as a failing round there.
 //
-// [Start] gives a [Site] that listens on loopback. The shop is at https://stormline.test and its issuer at
+// [Start] gives a [Site] that listens on loopback. The shop is at https://stormline.test (Config.Domain) and its issuer at
 // https://auth.stormline.test; one TLS listener answers for both with a leaf certificate of an authority made
 // in memory for this process. Clients reach it by [Site.ConnectTo] and trust it by [Site.Authority].
 //

@@ -113,7 +113,7 @@ func (s *Site) credentials(r *http.Request) (credential, authserver.Access, *aut
 	case len(lines) > 1:
 		return deny(&refusal{ruleSessionTwice, "more than one Poppy-Session header"})
 	}
-	c, advice, failed := s.verifier.verify(r.Context(), lines[0], expectation{prefix: prefixSession, typ: typSession, audience: issuer})
+	c, advice, failed := s.verifier.verify(r.Context(), lines[0], expectation{prefix: prefixSession, typ: typSession, audience: s.issuer()})
 	for _, a := range advice {
 		s.record.broken(a.rule, a.seen)
 	}

@@ -10,8 +10,6 @@ import (
 
 // Feedback of agents (draft 0.2, section 8): what an agent looked for and didn't find.
 const (
-	feedbackPath   = "/poppy/feedback"
-	feedbackURL    = shopOrigin + feedbackPath
 	maxFeedback    = 16 << 10 // bytes of a request
 	maxTask        = 200      // characters
 	maxDescription = 2000     // characters

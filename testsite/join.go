@@ -79,7 +79,7 @@ func (s *Site) join(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	if s.faults.take(func(f *Faults) *int { return &f.RedirectJoins }) {
-		http.Redirect(w, r, elsewhereURL, http.StatusTemporaryRedirect)
+		http.Redirect(w, r, s.elsewhereURL(), http.StatusTemporaryRedirect)
 		return
 	}
 	form, failed := readJoin(w, r)
@@ -88,8 +88,8 @@ func (s *Site) join(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	j, returnTo, failed := s.asks(r, form)
-	if failed == nil && !onOurDomain(returnTo) {
-		failed = &refusal{ruleJoinReturnTo, "return_to isn't an HTTPS URL on " + shopHost}
+	if failed == nil && !s.onOurDomain(returnTo) {
+		failed = &refusal{ruleJoinReturnTo, "return_to isn't an HTTPS URL on " + s.shopHost()}
 	}
 	if failed != nil {
 		s.refuseJoin(w, r, failed)
@@ -148,7 +148,7 @@ func readJoin(w http.ResponseWriter, r *http.Request) (joinForm, *refusal) {
 // asks verifies what the browser posted, by the profile's rules, and gives the Session that it joins.
 func (s *Site) asks(r *http.Request, form joinForm) (j joined, returnTo string, failed *refusal) {
 	if s.profile.SessionTokens {
-		b, suffix, seen := s.auth.Join(r.Context(), form.assertion, joinURL)
+		b, suffix, seen := s.auth.Join(r.Context(), form.assertion, s.joinURL())
 		if suffix != "" {
 			return joined{}, "", &refusal{prefixJoin + suffix, seen}
 		}
@@ -157,7 +157,7 @@ func (s *Site) asks(r *http.Request, form joinForm) (j joined, returnTo string, 
 			owner: owner{client: b.Session.Client, user: b.Session.User}, sid: b.Session.ID, agent: b.Session.Agent, expires: s.now().Add(cookieLife),
 		}, b.ReturnTo, nil
 	}
-	c, advice, failed := s.verifier.verify(r.Context(), form.assertion, expectation{prefix: prefixJoin, typ: typAssertion, audience: joinURL})
+	c, advice, failed := s.verifier.verify(r.Context(), form.assertion, expectation{prefix: prefixJoin, typ: typAssertion, audience: s.joinURL()})
 	for _, a := range advice {
 		s.record.broken(a.rule, a.seen)
 	}
@@ -202,13 +202,13 @@ func (s *Site) refuseJoin(w http.ResponseWriter, r *http.Request, failed *refusa
 }
 
 // onOurDomain says whether the URL is an HTTPS one on the shop's domain or below it, on the usual port.
-func onOurDomain(raw string) bool {
+func (n names) onOurDomain(raw string) bool {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "https" || u.User != nil || u.Opaque != "" {
 		return false
 	}
 	host := strings.ToLower(u.Host)
-	return host == shopHost || strings.HasSuffix(host, "."+shopHost)
+	return host == n.shopHost() || strings.HasSuffix(host, "."+n.shopHost())
 }
 
 // leave forgets the browser: the shop knows it no more, whatever Session it was joined to.

@@ -11,7 +11,6 @@ import (
 const (
 	maxRPC     = 64 << 10 // bytes of a request
 	mcpVersion = "2025-06-18"
-	mcpMeta    = shopOrigin + "/.well-known/oauth-protected-resource" + mcpPath
 	toolOrders = "list_orders"
 )
 
@@ -45,7 +44,7 @@ type toolResult struct {
 // tokens.
 func (s *Site) mcpDocument(w http.ResponseWriter, r *http.Request) {
 	s.serveDocument(w, r, resourceDocument{
-		Resource: mcpURL, ResourceName: companyName, AuthorizationServers: []string{issuer},
+		Resource: s.mcpURL(), ResourceName: companyName, AuthorizationServers: []string{s.issuer()},
 		BearerMethods: []string{"header"}, ScopesSupported: []string{authserver.ScopeRead},
 	})
 }
@@ -54,7 +53,7 @@ func (s *Site) mcpDocument(w http.ResponseWriter, r *http.Request) {
 func (s *Site) mcpServer(w http.ResponseWriter, r *http.Request) {
 	who, denial := s.auth.Access(w, r, true)
 	if denial != nil {
-		denial.Metadata = mcpMeta
+		denial.Metadata = s.mcpMeta()
 		denial.Write(w)
 		return
 	}
@@ -114,6 +113,6 @@ func (s *Site) mcpDenial(who authserver.Access) *authserver.Denial {
 	default:
 		return nil
 	}
-	d.Scheme, d.Metadata = "Bearer", mcpMeta
+	d.Scheme, d.Metadata = "Bearer", s.mcpMeta()
 	return d
 }

@@ -10,7 +10,7 @@ import (
 // endpointFault answers a request to the endpoint by a fault, if one is set for it.
 func (s *Site) endpointFault(w http.ResponseWriter, r *http.Request) bool {
 	if s.faults.take(func(f *Faults) *int { return &f.Redirects }) {
-		http.Redirect(w, r, elsewhereURL, http.StatusTemporaryRedirect)
+		http.Redirect(w, r, s.elsewhereURL(), http.StatusTemporaryRedirect)
 		return true
 	}
 	if s.faults.take(func(f *Faults) *int { return &f.Unavailable }) {

@@ -35,6 +35,7 @@ type page struct {
 	Agent   string // whose browser this is, if it is joined
 	Account string // the name of the account it is signed in to
 	Issuer  bool   // the page is on the issuer's host
+	Auth    string // the issuer's origin
 	Path    string
 	Content any
 }
@@ -89,15 +90,15 @@ func (p pages) show(w http.ResponseWriter, status int, name string, data page) {
 }
 
 func (s *Site) pageOf(r *http.Request, title string, content any) page {
-	p := page{Title: title, Path: r.URL.Path, Content: content}
-	if j, found := s.visit(r); found && hostOf(r) == shopHost {
+	p := page{Title: title, Path: r.URL.Path, Auth: s.issuer(), Content: content}
+	if j, found := s.visit(r); found && hostOf(r) == s.shopHost() {
 		p.Agent = j.agent
 		p.Account, _ = s.accountName(j.owner.account)
 	}
 	return p
 }
 
-// shopHandler answers https://stormline.test.
+// shopHandler answers for the shop.
 func (s *Site) shopHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/poppy.json", s.poppyDocument)

@@ -19,21 +19,8 @@ import (
 	"github.com/papaver-agent/papaver/testsite/authserver"
 )
 
-// The Company's names and addresses.
 const (
-	shopHost      = "stormline.test"
-	issuerHost    = "auth.stormline.test"
-	shopOrigin    = "https://" + shopHost
-	issuer        = "https://" + issuerHost
 	companyName   = "Stormline Outdoor"
-	joinPath      = "/poppy/browser-session"
-	endpointPath  = "/poppy/operations"
-	elsewherePath = "/elsewhere" // where no credential should arrive
-	joinURL       = shopOrigin + joinPath
-	endpointURL   = shopOrigin + endpointPath
-	elsewhereURL  = issuer + elsewherePath
-	mcpPath       = "/mcp"
-	mcpURL        = shopOrigin + mcpPath
 	defaultListen = "127.0.0.1:0"
 )
 
@@ -55,6 +42,8 @@ const (
 // Config says how a Site is started. The zero value is a correct Company on a free port of loopback that knows no
 // agent.
 type Config struct {
+	// Domain is where the shop is; stormline.test when empty. The issuer is at auth. below it.
+	Domain string
 	// AgentDirs are folders with the agent.json and jwks.json of the agents this Company knows. They are read at each
 	// join and each request, so they may be written later. An agent in none of them is refused.
 	AgentDirs []string
@@ -88,6 +77,7 @@ type Config struct {
 
 // Site is a running Company. It is safe for concurrent use.
 type Site struct {
+	names
 	now     func() time.Time
 	clock   *movedClock
 	random  io.Reader
@@ -169,6 +159,9 @@ func newSite(cfg Config) (*Site, error) {
 	if cfg.Profile == "" {
 		cfg.Profile = authserver.V1().Version
 	}
+	if cfg.Domain == "" {
+		cfg.Domain = defaultDomain
+	}
 	if cfg.DeviceInterval == 0 {
 		cfg.DeviceInterval = DefaultDeviceInterval
 	}
@@ -181,7 +174,7 @@ func newSite(cfg Config) (*Site, error) {
 		return nil, fmt.Errorf("testsite: %w", err)
 	}
 	clock := &movedClock{base: cfg.Now}
-	s := &Site{now: clock.now, clock: clock, random: cfg.Rand, profile: profile, fetch: fetch}
+	s := &Site{names: names{cfg.Domain}, now: clock.now, clock: clock, random: cfg.Rand, profile: profile, fetch: fetch}
 	s.clients = authserver.NewClients(cfg.AgentDirs, fetch.client(), s.now)
 	s.life.Store(int64(cfg.OperationLife))
 	s.faults.f = cfg.Faults
@@ -201,11 +194,11 @@ func newSite(cfg Config) (*Site, error) {
 	if s.pages, err = loadPages(); err != nil {
 		return nil, err
 	}
-	if s.authority, err = newAuthority(cfg.Rand, cfg.Now(), shopHost, issuerHost); err != nil {
+	if s.authority, err = newAuthority(cfg.Rand, cfg.Now(), s.shopHost(), s.issuerHost()); err != nil {
 		return nil, err
 	}
 	s.auth = authserver.New(authserver.Config{
-		Profile: profile, Issuer: issuer, Company: companyName, Resource: shopOrigin, MCP: s.mcp(), Clients: s.clients,
+		Profile: profile, Issuer: s.issuer(), Company: companyName, Resource: s.shopOrigin(), MCP: s.mcp(), Clients: s.clients,
 		Accounts: Accounts(), Pages: s, Now: s.now, Fresh: s.fresh, Broken: s.record.broken, Limited: s.limits.wait,
 		DeviceInterval: cfg.DeviceInterval,
 	})
@@ -242,12 +235,12 @@ func (s *Site) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Company is the Company's address, https://stormline.test.
-func (s *Site) Company() string { return shopOrigin }
+// Company is the Company's address, such as https://stormline.test.
+func (s *Site) Company() string { return s.shopOrigin() }
 
 // ConnectTo says how to reach the Company's names, as curl's --connect-to spells it: HOST:PORT:ADDR:PORT.
 func (s *Site) ConnectTo() []string {
-	return []string{shopHost + ":443:" + s.bound, issuerHost + ":443:" + s.bound}
+	return []string{s.shopHost() + ":443:" + s.bound, s.issuerHost() + ":443:" + s.bound}
 }
 
 // Authority is the certificate of the authority of this process, as PEM.
@@ -267,7 +260,7 @@ func (s *Site) mcp() string {
 	if !s.profile.SessionTokens {
 		return ""
 	}
-	return mcpURL
+	return s.mcpURL()
 }
 
 // Report gives what happened so far.

@@ -24,9 +24,9 @@ func (s *Site) handler() http.Handler {
 		host := hostOf(r)
 		s.notice(r, host)
 		switch host {
-		case shopHost:
+		case s.shopHost():
 			shop.ServeHTTP(w, r)
-		case issuerHost:
+		case s.issuerHost():
 			auth.ServeHTTP(w, r)
 		default:
 			http.Error(w, "not a host of this Company", http.StatusMisdirectedRequest)
@@ -36,7 +36,7 @@ func (s *Site) handler() http.Handler {
 
 // notice looks at what every request carries, whatever answers it.
 func (s *Site) notice(r *http.Request, host string) {
-	atEndpoint := host == shopHost && r.URL.Path == endpointPath
+	atEndpoint := host == s.shopHost() && r.URL.Path == endpointPath
 	if len(r.Header.Values("Poppy-Session")) > 0 && !s.takesSessionHeader(host, r.URL.Path) {
 		s.record.broken(ruleSessionElsewhere, "a Poppy-Session header at a place that is no API and no endpoint for it")
 	}
@@ -62,7 +62,7 @@ func (s *Site) takesSessionHeader(host, path string) bool {
 	if s.profile.SessionTokens {
 		return false
 	}
-	if host == issuerHost {
+	if host == s.issuerHost() {
 		return path == authserver.MediatedPath || strings.HasPrefix(path, authserver.MediatedPath+"/")
 	}
 	return path == endpointPath || strings.HasPrefix(path, apiPath+"/")
