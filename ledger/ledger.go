@@ -45,9 +45,17 @@ type Entry struct {
 	// object. What refuses to be marshalled, as a secret does, stops the append.
 	Data any
 
-	// Claim takes the round over from its owner. The caller must know that the
-	// old owner can't go on: its process's lock is free, its Chromium is dead.
-	Claim bool
+	// Claim names the owner that the round is taken over from. The caller must
+	// know that it can't go on: its process's lock is free, its Chromium is
+	// dead. When the round has another owner by now, which may well live, the
+	// append is refused with ErrNotOwner. Empty: no claim.
+	Claim string
+
+	// Unless, when there is one, is asked under the ledger's lock, after what
+	// others appended was read and before anything is written. It gets all
+	// records, which it must not change or keep, and it must not call the
+	// Ledger. Its error is the append's: nothing was written.
+	Unless func(records []Record) error
 }
 
 // Ledger is an open ledger. It is safe for concurrent use; appends of
@@ -135,8 +143,8 @@ func Open(ctx context.Context, cfg Config) (_ *Ledger, err error) {
 // Append writes e as the next line and returns when that line is on disk. On
 // an error that matches [ErrBroken] the line may be on disk or not, and this
 // Ledger refuses all that follows. On every other error nothing was written:
-// [ErrNotOwner], [ErrEntry], [ErrLocked], [ErrDamaged], [ErrClosed], the file
-// system's (a full disk; the next append may work), or ctx's own, which is looked at until the
+// [ErrNotOwner], [ErrEntry], [ErrLocked], [ErrDamaged], [ErrClosed], that of
+// [Entry.Unless], the file system's (a full disk; the next append may work), or ctx's own, which is looked at until the
 // write begins. Waiting for other appends ends after [Config.LockWait]; the
 // kernel's write and sync themselves can't be given a deadline.
 func (l *Ledger) Append(ctx context.Context, e Entry) (Record, error) {
@@ -156,10 +164,16 @@ func (l *Ledger) Append(ctx context.Context, e Entry) (Record, error) {
 		return Record{}, err
 	}
 	l.mu.Lock()
-	at, end, owner := l.at, l.end, l.owners[e.Round]
+	at, end, owner, records := l.at, l.end, l.owners[e.Round], l.records
 	l.mu.Unlock()
-	if e.Round != "" && owner != "" && owner != l.cfg.Owner && !e.Claim {
+	if e.Round != "" && owner != "" && owner != l.cfg.Owner && owner != e.Claim {
 		return Record{}, fmt.Errorf("round %s, owner %s: %w", e.Round, owner, ErrNotOwner)
+	}
+	if e.Unless != nil {
+		// Records are only ever added, and under the lock by nobody else.
+		if err := e.Unless(records[:len(records):len(records)]); err != nil {
+			return Record{}, fmt.Errorf("ledger: kind %s of round %s not written: %w", e.Kind, e.Round, err)
+		}
 	}
 	r.Seq, r.Prev = at.seq+1, at.hash
 	// UTC and no monotonic part: the record is what is read back.

@@ -180,11 +180,52 @@ func TestARoundOfAnotherOwnerTakesNoLineWithoutAClaim(t *testing.T) {
 		add(t, b, ledger.Entry{Kind: "sighting", Round: "r2"}),
 		add(t, b, ledger.Entry{Kind: "started"}), // no round, no owner
 		add(t, a, ledger.Entry{Kind: "started"}),
-		add(t, b, ledger.Entry{Kind: "claimed", Round: "r1", Claim: true}),
+		add(t, b, ledger.Entry{Kind: "claimed", Round: "r1", Claim: "run-a"}),
 		add(t, b, ledger.Entry{Kind: "sending", Round: "r1"}))
 	if _, err := a.Append(t.Context(), ledger.Entry{Kind: "sending", Round: "r1"}); !errors.Is(err, ledger.ErrNotOwner) {
 		t.Fatalf("the owner that lost its round: %v", err)
 	}
+	wantRecords(t, dir, want)
+}
+
+// Two processes that found the same dead owner don't take its round from each other.
+func TestAClaimNamesTheOwnerThatIsGone(t *testing.T) {
+	dir := folder(t)
+	a, b, c := open(t, dir, "run-a"), open(t, dir, "run-b"), open(t, dir, "run-c")
+	want := []ledger.Record{
+		add(t, a, ledger.Entry{Kind: "sighting", Round: "r1"}),
+		add(t, b, ledger.Entry{Kind: "resumed", Round: "r1", Claim: "run-a"}),
+	}
+	if _, err := c.Append(t.Context(), ledger.Entry{Kind: "resumed", Round: "r1", Claim: "run-a"}); !errors.Is(err, ledger.ErrNotOwner) {
+		t.Errorf("a claim of what another one claimed: %v", err)
+	}
+	wantRecords(t, dir, want)
+}
+
+func TestALineIsWrittenUnlessWhatOthersWroteForbidsIt(t *testing.T) {
+	dir := folder(t)
+	a, b := open(t, dir, "run-a"), open(t, dir, "run-b")
+	want := []ledger.Record{add(t, a, ledger.Entry{Kind: "sending", Round: "r1"})}
+	forbids := errors.New("somebody sends")
+	unless := func(records []ledger.Record) error {
+		for _, r := range records {
+			if r.Kind == "sending" {
+				return forbids
+			}
+		}
+		return nil
+	}
+	// b hasn't read a's line yet: Append must, before it asks.
+	if _, err := b.Append(t.Context(), ledger.Entry{Kind: "sending", Round: "r2", Unless: unless}); !errors.Is(err, forbids) {
+		t.Errorf("a forbidden line: %v", err)
+	}
+	wantRecords(t, dir, want)
+	want = append(want, add(t, b, ledger.Entry{Kind: "sending", Round: "r2", Unless: func(records []ledger.Record) error {
+		if len(records) != 1 {
+			t.Errorf("%d records are shown", len(records))
+		}
+		return nil
+	}}))
 	wantRecords(t, dir, want)
 }
 

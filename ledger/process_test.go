@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,6 +48,8 @@ func child(task, dir, owner string) error {
 		count = everything
 	case "small disk":
 		return smallDisk(ctx, l, dir)
+	case "append what is not there":
+		return errors.Join(appendOnce(ctx, l), l.Close())
 	default:
 		return errors.New("no such task: " + task)
 	}
@@ -61,6 +64,28 @@ func child(task, dir, owner string) error {
 }
 
 const appendsEach = 50
+
+var errThere = errors.New("it is there")
+
+// appendOnce appends each number, unless somebody did.
+func appendOnce(ctx context.Context, l *ledger.Ledger) error {
+	for i := range appendsEach {
+		kind := fmt.Sprint("n", i)
+		r, err := l.Append(ctx, ledger.Entry{Kind: kind, Unless: func(records []ledger.Record) error {
+			if slices.ContainsFunc(records, func(r ledger.Record) bool { return r.Kind == kind }) {
+				return errThere
+			}
+			return nil
+		}})
+		if err != nil && !errors.Is(err, errThere) {
+			return err
+		}
+		if err == nil {
+			fmt.Println(r.Seq)
+		}
+	}
+	return nil
+}
 
 // smallDisk lets the kernel itself cut a write off in its middle.
 func smallDisk(ctx context.Context, l *ledger.Ledger, dir string) error {
@@ -138,6 +163,30 @@ func TestTwoProcessesAppendInTurn(t *testing.T) {
 	}
 }
 
+func TestTwoProcessesNeverBothWriteWhatEachWritesUnlessItIsThere(t *testing.T) {
+	dir := folder(t)
+	var wg sync.WaitGroup
+	for _, owner := range []string{"process-a", "process-b"} {
+		cmd, lines := startChild(t, "append what is not there", dir, owner)
+		wg.Go(func() {
+			for lines.Scan() {
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("%s: %v", owner, err)
+			}
+		})
+	}
+	wg.Wait()
+	records, _, err := ledger.Read(file(dir))
+	seen := map[string]bool{}
+	for _, r := range records {
+		seen[r.Kind] = true
+	}
+	if err != nil || len(records) != appendsEach || len(seen) != appendsEach {
+		t.Errorf("%d records of %d kinds, %v", len(records), len(seen), err)
+	}
+}
+
 func TestAKilledProcessLosesNothingThatItWasTold(t *testing.T) {
 	dir := folder(t)
 	for kill := range 8 {
@@ -168,7 +217,7 @@ func TestAKilledProcessLosesNothingThatItWasTold(t *testing.T) {
 		}
 		// The dead process's lock is free, and its line doesn't stop us.
 		l := open(t, dir, fmt.Sprintf("parent-%d", kill))
-		add(t, l, ledger.Entry{Kind: "claimed", Round: fmt.Sprintf("process-%d", kill), Claim: true})
+		add(t, l, ledger.Entry{Kind: "claimed", Round: fmt.Sprintf("process-%d", kill), Claim: fmt.Sprintf("process-%d", kill)})
 	}
 	if _, report, err := ledger.Read(file(dir)); err != nil || report.Torn {
 		t.Errorf("%+v, %v", report, err)
