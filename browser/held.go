@@ -11,6 +11,7 @@ import (
 type Held struct {
 	paused  Paused
 	context ContextID
+	target  TargetID
 	known   bool
 	fields  []string
 	act     *Made
@@ -18,6 +19,13 @@ type Held struct {
 
 // Context is the browser context that received it; false when the frame that asked is of no context we know.
 func (h Held) Context() (ContextID, bool) { return h.context, h.known }
+
+// Frame is the frame that asked, or the worker: CDP's id of it, a tab's main frame having the tab's.
+func (h Held) Frame() TargetID { return h.paused.Frame }
+
+// Target is what that frame is in: a tab, a window that a page opened, a frame in a process of its own, or a worker. It is
+// empty when [Held.Context] is not known.
+func (h Held) Target() TargetID { return h.target }
 
 // Fields are the values of the watched header's lines, in order, one entry a line.
 func (h Held) Fields() []string { return h.fields }
@@ -108,7 +116,7 @@ func (b *Browser) hold(look func(context.Context)) {
 // sighted gives a response that carries the watched header to OnHeld.
 func (b *Browser) sighted(ctx context.Context, p Paused, fields []string) {
 	held := Held{paused: p, fields: fields}
-	held.context, held.known = b.contextOf(ctx, p.Frame)
+	held.context, held.target, held.known = b.contextOf(ctx, p.Frame)
 	if held.known {
 		held.act = b.actOf(held.context, p.Request)
 	}
@@ -126,22 +134,22 @@ func (b *Browser) observe(p Paused) *tabState {
 	return tab
 }
 
-// contextOf finds the browser context of a frame or worker: a tab we opened, a target of its own, or a frame inside
+// contextOf finds the browser context of a frame or worker, and the target it is in: a tab we opened, a target of its own, or a frame inside
 // a tab we opened.
-func (b *Browser) contextOf(ctx context.Context, frame TargetID) (ContextID, bool) {
+func (b *Browser) contextOf(ctx context.Context, frame TargetID) (ContextID, TargetID, bool) {
 	b.mu.Lock()
 	tab := b.tabs[frame]
 	b.mu.Unlock()
 	if tab != nil {
-		return tab.context, true
+		return tab.context, frame, true
 	}
 	targets, err := b.engine.Targets(ctx)
 	if err != nil {
-		return "", false
+		return "", "", false
 	}
 	for _, t := range targets {
 		if t.ID == frame && t.Context != "" {
-			return t.Context, true
+			return t.Context, frame, true
 		}
 	}
 	b.mu.Lock()
@@ -152,8 +160,8 @@ func (b *Browser) contextOf(ctx context.Context, frame TargetID) (ContextID, boo
 	b.mu.Unlock()
 	for _, t := range tabs {
 		if frames, err := t.tab.Frames(ctx); err == nil && slices.Contains(frames, frame) {
-			return t.context, true
+			return t.context, t.tab.ID(), true
 		}
 	}
-	return "", false
+	return "", "", false
 }

@@ -128,28 +128,29 @@ func TestAResponseBelongsToTheContextOfWhoAskedForIt(t *testing.T) {
 			{ID: "foreign", Type: "page", Context: "somebody's"}, {ID: "bare", Type: "iframe"},
 		}
 		for i, tc := range []struct {
-			frame TargetID
-			want  ContextID
-			known bool
-			asks  bool
+			frame  TargetID
+			want   ContextID
+			target TargetID
+			known  bool
+			asks   bool
 		}{
-			{tabOf(one).id, one.ID(), true, false},
-			{tabOf(two).id, two.ID(), true, false},
-			{"popup", two.ID(), true, true},
-			{"worker", one.ID(), true, true},
-			{"foreign", "somebody's", true, true},
-			{"frame-1", one.ID(), true, true},
-			{"frame-2", two.ID(), true, true},
-			{"bare", "", false, true},
-			{"nobody", "", false, true},
-			{"", "", false, true},
+			{tabOf(one).id, one.ID(), tabOf(one).id, true, false},
+			{tabOf(two).id, two.ID(), tabOf(two).id, true, false},
+			{"popup", two.ID(), "popup", true, true},
+			{"worker", one.ID(), "worker", true, true},
+			{"foreign", "somebody's", "foreign", true, true},
+			{"frame-1", one.ID(), tabOf(one).id, true, true},
+			{"frame-2", two.ID(), tabOf(two).id, true, true},
+			{"bare", "", "", false, true},
+			{"nobody", "", "", false, true},
+			{"", "", "", false, true},
 		} {
 			before := d.engine.asked
 			d.engine.paused(refusal(PausedID(fmt.Sprint(i)), tc.frame))
 			h := <-given
 			synctest.Wait()
-			if id, known := h.Context(); id != tc.want || known != tc.known {
-				t.Errorf("frame %q: %q, %v; want %q, %v", tc.frame, id, known, tc.want, tc.known)
+			if id, known := h.Context(); id != tc.want || known != tc.known || h.Target() != tc.target || h.Frame() != tc.frame {
+				t.Errorf("frame %q: %q, %v, in %q, by %q; want %q, %v, in %q", tc.frame, id, known, h.Target(), h.Frame(), tc.want, tc.known, tc.target)
 			}
 			if (d.engine.asked != before) != tc.asks {
 				t.Errorf("frame %q: Chromium was asked %d times", tc.frame, d.engine.asked-before)

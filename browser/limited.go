@@ -26,7 +26,7 @@ func limits(p Paused) bool {
 
 // limited tells of a response that limits, when a context of ours received it.
 func (b *Browser) limited(ctx context.Context, p Paused) {
-	id, known := b.contextOf(ctx, p.Frame)
+	id, _, known := b.contextOf(ctx, p.Frame)
 	b.mu.Lock()
 	_, ours := b.contexts[id]
 	b.mu.Unlock()
