@@ -43,6 +43,7 @@ var house = []room{
 	{"session", "identity, delegation and tokens for a Company that was discovered"},
 	{"company", "discovery comes before everything that is done at a Company"},
 	{"profile", "one version of the protocol as values; reads nothing"},
+	{"lock", "seals what the rooms above keep, and signs for the desk; knows neither"},
 	{"testsite/...", "the second reading of the protocol shares no code with the first"},
 	{"internal/...", "machinery that knows no protocol"},
 }
