@@ -66,9 +66,8 @@ func (r Reference) post(ctx context.Context, approval *operation.Approval) (repl
 	if err != nil {
 		return reply{}, fmt.Errorf("the operations endpoint: %w", err)
 	}
-	// A transport may send a request again by itself when its connection broke; ours are numbered and written down, so
-	// it must not.
-	req.GetBody = nil
+	// A transport may send a request again by itself when its connection broke; ours are numbered and written down, and
+	// Authorize sees to it that it doesn't.
 	if err := signer.Authorize(ctx, req); err != nil {
 		return reply{}, fmt.Errorf("the Session's credentials: %w", err)
 	}

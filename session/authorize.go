@@ -20,7 +20,8 @@ var credentialFields = [...]string{"Authorization", "DPoP", "Poppy-Session"}
 // goes beside it, had anew when it nears its end. In the drafts the first use starts the Session.
 //
 // The request must be for an https URL at an origin in the Company's documents, else it is ErrElsewhere; and have no
-// credentials, else it is ErrCredentials. Other errors are a [Server]'s. req is changed only when there is none.
+// credentials, else it is ErrCredentials. Other errors are a [Server]'s. req is changed only when there is none; it can then be
+// sent once, and no transport repeats it by itself.
 func (s *Session) Authorize(ctx context.Context, req *http.Request) error {
 	_, err := s.authorize(ctx, req)
 	return err
@@ -57,6 +58,7 @@ func (s *Session) authorize(ctx context.Context, req *http.Request) (Grant, erro
 	for name, value := range fields {
 		req.Header.Set(name, value)
 	}
+	once(req)
 	return h.grant, nil
 }
 

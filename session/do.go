@@ -13,12 +13,19 @@ import (
 	"github.com/papaver-agent/papaver/profile"
 )
 
-// errorBodyTimeout is for the body of an error answer, which is read to see what the error is.
-const errorBodyTimeout = 10 * time.Second
+const (
+	headerTimeout    = 30 * time.Second // from a request's beginning to the head of its answer
+	errorBodyTimeout = 10 * time.Second // for the body of an error answer, which is read to see what the error is
+)
+
+// errNoHead is why a request was given up.
+var errNoHead = fmt.Errorf("no answer began within %v", headerTimeout)
 
 // Do makes a request with the Session on it; see [Session.Authorize]. It is repeated at most once, when the answer asks
-// for a nonce, or refuses a token that can be had anew; a request whose body can't be made again is not. No redirect is
-// followed, and answers with one are returned. ctx holds for the whole exchange, until the body is closed.
+// for a nonce, or refuses a token that can be had anew; a request whose body can't be made again is not. One without a body
+// that changes nothing (GET, HEAD, OPTIONS) is repeated once too when the connection it was sent on had been used before and
+// broke. Each has a statement or proof of its own. No redirect is followed, and answers with one are returned. ctx holds for
+// the whole exchange, until the body is closed; an answer must begin within 30 seconds, else the error is ErrNoAnswer.
 //
 // A *[RateLimited] says when the same place may be asked again: until then Do sends nothing to it. A *[ServerError] that
 // unwraps to one of ErrInvalidSession, ErrSignInRequired, ErrInsufficientScope, ErrAccountMismatch, ErrExtensionRequired
@@ -30,11 +37,17 @@ func (s *Session) Do(ctx context.Context, client *http.Client, req *http.Request
 		return nil, err
 	}
 	client = unfollowing(client)
+	broke := false
 	for try := 1; ; try++ {
 		if err := s.pauses.check(to.place); err != nil {
 			return nil, err
 		}
-		res, grant, err := s.send(ctx, client, req, try)
+		res, grant, stale, err := s.send(ctx, client, req, try)
+		if stale && !broke {
+			broke = true
+			try--
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -72,34 +85,52 @@ func (s *Session) Do(ctx context.Context, client *http.Client, req *http.Request
 	}
 }
 
-// send makes one request with the Session on it.
-func (s *Session) send(ctx context.Context, client *http.Client, req *http.Request, try int) (*http.Response, Grant, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	own := req.Clone(ctx)
+// send makes one request with the Session on it. stale is an error that a used connection alone explains, of a request that
+// may be made again.
+func (s *Session) send(ctx context.Context, client *http.Client, req *http.Request, try int) (res *http.Response, grant Grant, stale bool, err error) {
+	caller := ctx
+	ctx, end := context.WithCancelCause(ctx)
+	cancel := func() { end(nil) }
+	var way sending
+	own := req.Clone(way.watch(ctx, nil))
 	if try > 1 && req.GetBody != nil {
 		body, err := req.GetBody()
 		if err != nil {
 			cancel()
-			return nil, Grant{}, fmt.Errorf("the request's body: %w", err)
+			return nil, Grant{}, false, fmt.Errorf("the request's body: %w", err)
 		}
 		own.Body = body
 	}
-	own.GetBody = nil // a transport would send the same proof twice
-	grant, err := s.authorize(ctx, own)
+	grant, err = s.authorize(ctx, own)
 	if err != nil {
 		cancel()
-		return nil, Grant{}, err
+		return nil, Grant{}, false, err
 	}
-	res, err := client.Do(own)
+	late := time.AfterFunc(headerTimeout, func() { end(errNoHead) })
+	res, err = client.Do(own)
+	if !late.Stop() && err == nil { // the answer came at the very moment it was given up
+		_ = res.Body.Close()
+		err = errNoHead
+	}
 	if err != nil {
-		cancel()
+		stale = way.reused.Load() && bodiless(req) && repeatable(req) && ctx.Err() == nil && caller.Err() == nil && !timedOut(err)
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err // the address may hold what is private
 		}
-		return nil, Grant{}, fmt.Errorf("%s: %w", origin(req.URL), err)
+		if errors.Is(context.Cause(ctx), errNoHead) && caller.Err() == nil {
+			err = fmt.Errorf("%w: %w", ErrNoAnswer, errNoHead)
+		}
+		cancel()
+		return nil, Grant{}, stale, fmt.Errorf("%s: %w", origin(req.URL), err)
 	}
 	res.Body = &body{ReadCloser: res.Body, cancel: cancel}
-	return res, grant, nil
+	return res, grant, false, nil
+}
+
+// timedOut reports whether a request was given up because it took too long.
+func timedOut(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // body is an answer's body; closing it ends the exchange.

@@ -10,7 +10,6 @@
 package session
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,8 +22,7 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/internal/durable"
-	"github.com/papaver-agent/papaver/internal/secret"
-	"github.com/papaver-agent/papaver/internal/strictjson"
+	"github.com/papaver-agent/papaver/lock"
 )
 
 var (
@@ -48,6 +46,7 @@ type Options struct {
 	Name        string // client_name
 	RedirectURI string // oauth/callback beside the client id when empty
 	LogoURI     string // logo_uri, an HTTPS URL; none when empty
+	Seals       lock.Seals
 }
 
 // Key is what may be known of one long-term key.
@@ -66,31 +65,16 @@ type Identity struct {
 	logo     string
 	keys     []identityKey
 	dir      string
+	seals    lock.Seals // opens what is sealed of them
 }
 
+// identityKey is a long-term key: in the open, or sealed by the home's lock.
 type identityKey struct {
 	Key
-	signer *Signer
+	public claims
+	signer *Signer // nil when it is sealed
+	sealed []byte
 }
-
-// identityOnDisk is the file's form. The private key stands in it as a JWK; the file is 0600.
-type identityOnDisk struct {
-	Format   int         `json:"format"`
-	ClientID string      `json:"client_id"`
-	Name     string      `json:"name"`
-	Redirect string      `json:"redirect_uri"`
-	Logo     string      `json:"logo_uri,omitempty"`
-	Keys     []keyOnDisk `json:"keys"`
-}
-
-type keyOnDisk struct {
-	Key
-	Private json.RawMessage `json:"private"`
-}
-
-// identityFormat is what is written. Format 1 is read too, and written as this one with the next change: it has no time
-// of activation, since its one key signs from its creation on.
-const identityFormat = 2
 
 // Init makes the agent's first key and writes the identity into dir, with the two documents to publish in its folder
 // public. It never overwrites: ErrIdentityExists. The public documents are written before the identity, so a crash in
@@ -103,11 +87,11 @@ func Init(dir string, o Options, now time.Time, random io.Reader) (*Identity, er
 		return nil, ErrIdentityExists
 	}
 	now = now.UTC().Truncate(time.Second)
-	key, err := newKey(now, now, random)
+	key, err := newKey(now, now, o.Seals, random)
 	if err != nil {
 		return nil, err
 	}
-	id := &Identity{clientID: o.ClientID, name: o.Name, redirect: o.RedirectURI, logo: o.LogoURI, dir: dir, keys: []identityKey{key}}
+	id := &Identity{clientID: o.ClientID, name: o.Name, redirect: o.RedirectURI, logo: o.LogoURI, dir: dir, keys: []identityKey{key}, seals: o.Seals}
 	err = id.write()
 	if errors.Is(err, ErrIdentityExists) {
 		// Another Init was faster, and its documents to publish may now be ours, for a key that nobody has.
@@ -123,12 +107,13 @@ func Init(dir string, o Options, now time.Time, random io.Reader) (*Identity, er
 	return id, nil
 }
 
-func newKey(created, activates time.Time, random io.Reader) (identityKey, error) {
+func newKey(created, activates time.Time, seals lock.Seals, random io.Reader) (identityKey, error) {
 	signer, err := NewSigner(random)
 	if err != nil {
 		return identityKey{}, fmt.Errorf("identity: %w", err)
 	}
-	return identityKey{Key: Key{Thumbprint: signer.KeyID(), Created: created, Activates: activates}, signer: signer}, nil
+	k := identityKey{Key: Key{Thumbprint: signer.KeyID(), Created: created, Activates: activates}, public: signer.public, signer: signer}
+	return k.kept(seals)
 }
 
 func (o *Options) check() error {
@@ -172,64 +157,6 @@ func (id *Identity) write() error {
 		return ErrIdentityExists
 	}
 	return err
-}
-
-// marshal returns the content of the identity's file.
-func (id *Identity) marshal() (secret.Text, error) {
-	disk := identityOnDisk{Format: identityFormat, ClientID: id.clientID, Name: id.name, Redirect: id.redirect, Logo: id.logo}
-	for _, k := range id.keys {
-		private, err := marshalPrivate(k.signer.private)
-		if err != nil {
-			return secret.Text{}, err
-		}
-		disk.Keys = append(disk.Keys, keyOnDisk{Key: k.Key, Private: json.RawMessage(private.Reveal())})
-	}
-	data, err := json.Marshal(disk)
-	if err != nil {
-		return secret.Text{}, fmt.Errorf("identity: %w", err)
-	}
-	return secret.New(string(data) + "\n"), nil
-}
-
-// Load reads the identity in dir. Without one it is ErrNoIdentity.
-func Load(dir string) (*Identity, error) {
-	file := filepath.Join(dir, identityFile)
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNoIdentity
-	}
-	if err != nil {
-		return nil, fmt.Errorf("identity: %w", err)
-	}
-	var disk identityOnDisk
-	if err := strictjson.Decode(data, strictjson.Limits{}, &disk); err != nil {
-		return nil, fmt.Errorf("identity %s is damaged", file) // the cause could quote a key
-	}
-	if disk.Format < 1 || disk.Format > identityFormat {
-		return nil, fmt.Errorf("identity %s has format %d, and this papaver reads formats 1 to %d", file, disk.Format, identityFormat)
-	}
-	id := &Identity{clientID: disk.ClientID, name: disk.Name, redirect: disk.Redirect, logo: disk.Logo, dir: dir}
-	for i, k := range disk.Keys {
-		private, err := parsePrivate(secret.New(string(k.Private)))
-		if err != nil {
-			return nil, fmt.Errorf("identity %s: key %d: %w", file, i, err)
-		}
-		signer, err := newSigner(private)
-		if err != nil || signer.KeyID() != k.Thumbprint {
-			return nil, fmt.Errorf("identity %s: key %d is not the one its kid names", file, i)
-		}
-		if disk.Format == 1 {
-			k.Activates = k.Created
-		}
-		if k.Activates.Before(k.Created) || i > 0 && k.Activates.Before(id.keys[i-1].Activates) {
-			return nil, fmt.Errorf("identity %s: key %d is not in the order of activation", file, i)
-		}
-		id.keys = append(id.keys, identityKey{Key: k.Key, signer: signer})
-	}
-	if len(id.keys) == 0 {
-		return nil, fmt.Errorf("identity %s has no key", file)
-	}
-	return id, nil
 }
 
 // ClientID is the URL that identifies the agent.

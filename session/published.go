@@ -51,7 +51,7 @@ func (id *Identity) Published() (Published, error) {
 		Keys []claims `json:"keys"`
 	}
 	for _, k := range id.keys {
-		set.Keys = append(set.Keys, k.signer.PublicJWK())
+		set.Keys = append(set.Keys, k.public)
 	}
 	keys, err := readable(set)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/internal/durable"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/profile"
 )
 
@@ -111,20 +112,25 @@ func (id *Identity) signer(now time.Time) (*Signer, error) {
 	if fresh.clientID != id.clientID {
 		return nil, fmt.Errorf("the key to sign with: the identity in %s is another one by now", id.dir)
 	}
-	return fresh.keys[fresh.current(now)].signer, nil
+	signer, err := fresh.keys[fresh.current(now)].open(id.seals)
+	if err != nil {
+		return nil, fmt.Errorf("the key to sign with: %w", err)
+	}
+	return signer, nil
 }
 
 // Rotate makes a new key for the identity in dir. It stands in the documents to publish at once and signs when overlap
 // has passed, which the clock alone decides: nothing has to run at that moment. Previous keys that nobody needs any
-// more are removed. It returns ErrNoIdentity, ErrKeyWaits and ErrTooManyKeys. The caller holds the home's lock.
+// more are removed. It returns ErrNoIdentity, ErrKeyWaits and ErrTooManyKeys, and [lock.ErrLocked] when the home has a lock
+// that seals does not open. The caller holds the home's lock.
 //
 // The documents are written first: a crash in between leaves a published key that nobody has, never one that signs
 // and is not published. [Identity.Mend] and the next change mend it.
-func Rotate(dir string, overlap time.Duration, now time.Time, random io.Reader) (*Identity, error) {
-	return rotate(dir, overlap, now, random, durable.WriteFile)
+func Rotate(dir string, seals lock.Seals, overlap time.Duration, now time.Time, random io.Reader) (*Identity, error) {
+	return rotate(dir, seals, overlap, now, random, durable.WriteFile)
 }
 
-func rotate(dir string, overlap time.Duration, now time.Time, random io.Reader, write writeFile) (*Identity, error) {
+func rotate(dir string, seals lock.Seals, overlap time.Duration, now time.Time, random io.Reader, write writeFile) (*Identity, error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		return nil, fmt.Errorf("overlap %v: it is 0 to %v", overlap, MaxOverlap)
 	}
@@ -145,7 +151,7 @@ func rotate(dir string, overlap time.Duration, now time.Time, random io.Reader, 
 	if len(kept) >= maxKeys {
 		return nil, fmt.Errorf("%w: %d; revoke a previous one", ErrTooManyKeys, len(kept))
 	}
-	key, err := newKey(now, now.Add(overlap), random)
+	key, err := newKey(now, now.Add(overlap), seals, random)
 	if err != nil {
 		return nil, err
 	}

@@ -7,15 +7,16 @@ import (
 )
 
 // sending watches how far a request has come. A connection is had right before the request is written to it.
-type sending struct{ wanted, had atomic.Bool }
+type sending struct{ wanted, had, reused atomic.Bool }
 
 // watch has a request with the context that is returned watched. begins, which may be nil, is called each time before
 // the request may be written.
 func (s *sending) watch(ctx context.Context, begins func()) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { s.wanted.Store(true) },
-		GotConn: func(httptrace.GotConnInfo) {
+		GotConn: func(got httptrace.GotConnInfo) {
 			s.had.Store(true)
+			s.reused.Store(got.Reused)
 			if begins != nil {
 				begins()
 			}

@@ -56,7 +56,7 @@ type Server struct {
 	order   atomic.Uint64 // of token requests, by when they were made
 
 	mu     sync.Mutex
-	proofs map[string]bool // of MCP servers, by URL: whether they take proofs
+	proofs map[string]proofsAt // of MCP servers, by URL
 }
 
 // NewServer returns the Server for a Company. It asks nobody.
@@ -73,7 +73,7 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	return &Server{
 		company: cfg.Company, profile: cfg.Company.Profile,
 		speaker: speaker{cfg.Identity, cfg.UserID, cfg.Now, cfg.Rand},
-		client:  unfollowing(cfg.Client), pauses: newPauses(cfg.Now), proofs: make(map[string]bool),
+		client:  unfollowing(cfg.Client), pauses: newPauses(cfg.Now), proofs: make(map[string]proofsAt),
 	}, nil
 }
 
