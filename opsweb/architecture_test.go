@@ -39,27 +39,32 @@ func TestArchitectureShowsTheRoundsOwnTable(t *testing.T) {
 	}
 }
 
-// describeRound draws arrows and restarts in Markdown.
+// describeRound draws arrows and stages in Markdown.
 func describeRound() string {
 	var b strings.Builder
 	b.WriteString("\n```mermaid\nstateDiagram-v2\n    [*] --> sighted\n")
 	for _, a := range arrows {
-		fmt.Fprintf(&b, "    %s --> %s: %s\n", a.from, a.to, a.on)
+		if !a.resumes() { // the second table has them
+			fmt.Fprintf(&b, "    %s --> %s: %s\n", a.from, a.to, a.on)
+		}
 	}
 	b.WriteString("    settled --> [*]\n    merged --> [*]\n```\n\n")
 	b.WriteString("| in state | on event | to state | ledger line, on disk before |\n| --- | --- | --- | --- |\n")
 	for _, a := range arrows {
-		fmt.Fprintf(&b, "| %s | %s | %s | `%s` |\n", a.from, a.on, a.to, a.line)
-	}
-	b.WriteString("\n| a process that finds the round in state | may |\n| --- | --- |\n")
-	seen := map[State]bool{}
-	for _, a := range arrows {
-		for _, s := range []State{a.from, a.to} {
-			if !seen[s] {
-				seen[s] = true
-				fmt.Fprintf(&b, "| %s | %s |\n", s, restarts[s])
-			}
+		if !a.resumes() {
+			fmt.Fprintf(&b, "| %s | %s | %s | `%s` |\n", a.from, a.on, a.to, a.line)
 		}
+	}
+	b.WriteString("\n| state | what is done in it | what `run --resume` may do with it | from state |\n| --- | --- | --- | --- |\n")
+	for _, row := range stages {
+		to := "—"
+		if a, ok := next(row.state, evResumed); ok {
+			to = string(a.to)
+		}
+		if a, ok := next(row.state, evResumedAlive); ok {
+			to += "; while an earlier approval is recorded: " + string(a.to)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.state, row.does, row.resumed, to)
 	}
 	b.WriteString("\n")
 	return b.String()

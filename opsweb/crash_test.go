@@ -96,7 +96,7 @@ func TestARunThatEndsWithdrawsItsQuestionAndSendsNothing(t *testing.T) {
 		if got := w.trace(); got != strings.TrimSpace(asked) {
 			t.Errorf("what happened: %s", got)
 		}
-		if past := History(w.disk.records()); past[0].State != Asking || past[0].Restart() != "ask again" {
+		if past := History(w.disk.records()); past[0].State != Asking || past[0].Restart() != "ask again, with the terms fetched again" {
 			t.Errorf("the ledger says %s: %s", past[0].State, past[0].Restart())
 		}
 		if troubles := bodies[Trouble](w); len(troubles) != 0 {

@@ -114,6 +114,12 @@ type ApprovedBefore struct {
 	Sent           // as it was sent
 }
 
+// Resumed: this run goes on with a round of one that is gone.
+type Resumed struct {
+	From  string `json:"from"`  // the run that is gone
+	State State  `json:"state"` // where it left the round
+}
+
 // MergedInto: the reference was one more to an operation that has a round.
 type MergedInto struct {
 	Into string `json:"into"`

@@ -19,6 +19,7 @@ type Past struct {
 	Outcome Outcome // when State is Settled
 	Verdict Outcome // what the last revision itself came to, when State is Settled
 	Records []ledger.Record
+	Owner   string // who wrote its last line: the round is its
 
 	Revision  string // of the last terms
 	TermsHash string // theirs
@@ -77,7 +78,7 @@ func (p Past) neverRecorded(now time.Time) bool {
 }
 
 // Restart says in words what a later process may do with the round.
-func (p Past) Restart() string { return restarts[p.State] }
+func (p Past) Restart() string { return stageOf(p.State).resumed }
 
 // History reads the rounds from a verified ledger, in the order they began, with the same table that runs them. A line
 // that has no place in its round's state leaves the round where it was; it is among its records all the same.
@@ -94,7 +95,7 @@ func History(records []ledger.Record) []Past {
 			rounds[rec.Round] = p
 			order = append(order, rec.Round)
 		}
-		p.Records = append(p.Records, rec)
+		p.Records, p.Owner = append(p.Records, rec), rec.Owner
 		p.take(rec)
 	}
 	list := make([]Past, 0, len(order))

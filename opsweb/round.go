@@ -43,6 +43,8 @@ const (
 	evCannotReplay   Event = "replay-impossible"
 	evStillApproved  Event = "still-approved"
 	evSettle         Event = "settled" // the outcome is in the line
+	evResumed        Event = "resumed" // by another process, which has claimed the round from the one that is gone
+	evResumedAlive   Event = "resumed-while-alive"
 )
 
 // Outcome is how a round ended, in the words of the command line.
@@ -73,8 +75,8 @@ type arrow struct {
 	line string
 }
 
-// arrows is the whole state machine of a round. The step function, the diagram in ARCHITECTURE.md, `ledger show` and
-// the tests come from it. An event without a row here is an error of ours and stops the round where it is.
+// arrows is the whole state machine of a round. The step function, what a restart does, the diagram in ARCHITECTURE.md,
+// `ledger show`, `ledger verify` and the tests come from it. An event without a row here is an error of ours and stops the round where it is.
 var arrows = [...]arrow{
 	{Sighted, evFetched, Fetched, "operation"},
 	{Sighted, evGone, Resighted, "reference-gone"},
@@ -113,22 +115,58 @@ var arrows = [...]arrow{
 	{Looking, evStillApproved, Recorded, "still-approved"},
 	{Looking, evNewTerms, Fetched, "operation"},
 	{Looking, evSettle, Settled, "settled"},
+
+	// Another process goes on: from where nothing that the User has not seen is sent, and nothing is sent or made for the
+	// first time by an answer that was given to a process which is gone.
+	{Sighted, evResumed, Sighted, "resumed"},
+	{Resighted, evResumed, Resighted, "resumed"},
+	{Fetched, evResumed, Sighted, "resumed"},
+	{Asking, evResumed, Sighted, "resumed"},
+	{Answered, evResumed, Sighted, "resumed"},
+	{Denied, evResumed, Denied, "resumed"},
+	{Sending, evResumed, Sending, "resumed"},
+	{Recorded, evResumed, Looking, "resumed"},
+	{Replaying, evResumed, Looking, "resumed"},
+	{Looking, evResumed, Looking, "resumed"},
+
+	// While an approval of an earlier revision is recorded, that is looked up and nobody is asked about the later one.
+	{Fetched, evResumedAlive, Looking, "resumed-while-alive"},
+	{Asking, evResumedAlive, Looking, "resumed-while-alive"},
+	{Answered, evResumedAlive, Looking, "resumed-while-alive"},
 }
 
-// restarts says for each state what a process that finds it in the ledger may do with the round.
-var restarts = map[State]string{
-	Sighted:   "fetch the terms with the recorded reference",
-	Resighted: "nothing was approved: the act is made again only by a new run",
-	Fetched:   "ask, when no earlier approval of the operation is open",
-	Asking:    "ask again",
-	Answered:  "ask again: the answer was not being sent yet",
-	Denied:    "settle it as refused: a no stands",
-	Sending:   "send the same approval again",
-	Recorded:  "look up; to make the request again the flow is needed, and the User's word",
-	Replaying: "look up; the right to perform is spent",
-	Looking:   "look up",
-	Settled:   "nothing",
-	Merged:    "nothing",
+// stage is what a round does in a state, once the line that led there is on disk. It is the other half of the table.
+type stage struct {
+	state State
+	does  string // what is done next; the code of it is in work
+	// resumed says to the User what comes of it when another process goes on from here, where evResumed leads.
+	resumed string
+}
+
+// stages has every state once, in the order in which they come.
+var stages = [...]stage{
+	{Sighted, "fetches the terms with the reference", "fetch the terms with the recorded reference, and ask"},
+	{Resighted, "makes the act again, once, for a new reference", "settle it as failed: nothing was approved, and only a new run makes the act again"},
+	{Fetched, "looks up every earlier approval of the operation, and opens a question when none is alive", "ask, with the terms fetched again, when no earlier approval of the operation is open"},
+	{Asking, "waits for the one answer, until the terms expire", "ask again, with the terms fetched again"},
+	{Answered, "makes the approval, unless the terms have expired or another round holds the operation", "ask again, with the terms fetched again: the answer was not being sent yet"},
+	{Denied, "settles as refused", "settle it as refused: a no stands"},
+	{Sending, "sends the approval, the same one at each try", "send the same approval again"},
+	{Recorded, "has the act made again", "look up; to make the request again the flow is needed, and the User's word"},
+	{Replaying, "is having the act made again", "look up; the right to perform is spent"},
+	{Looking, "looks up what became of the approval, and only then what a new reference names", "look up"},
+	{Settled, "nothing", "nothing"},
+	{Merged, "nothing: another round has its operation", "nothing"},
+}
+
+// stageOf returns a state's row.
+func stageOf(s State) stage {
+	for _, row := range stages {
+		if row.state == s {
+			return row
+		}
+	}
+	return stage{state: s}
 }
 
 // next returns the row for an event in a state.
@@ -139,6 +177,17 @@ func next(from State, on Event) (arrow, bool) {
 		}
 	}
 	return arrow{}, false
+}
+
+// resumes reports whether the row is one by which another process goes on.
+func (a arrow) resumes() bool { return a.on == evResumed || a.on == evResumedAlive }
+
+// resumption is the row by which another process goes on with a round; false when it needs nothing more.
+func (p Past) resumption() (arrow, bool) {
+	if a, ok := next(p.State, evResumedAlive); ok && p.alive != nil {
+		return a, true
+	}
+	return next(p.State, evResumed)
 }
 
 // final reports whether a round in this state needs nothing more.

@@ -88,6 +88,9 @@ type move struct {
 	into    *round  // of evSame
 	tells   any     // what is told when the line is on disk, before the body
 	written bool    // the line is on disk already
+
+	claim  string                      // of evResumed: the owner that is gone
+	unless func([]ledger.Record) error // asked under the ledger's lock: an error means that the line is not written
 }
 
 // telling has a move tell news too, when its line is on disk.
@@ -165,7 +168,7 @@ func (r *round) apply(ctx context.Context, m move) error {
 	if !m.written {
 		writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 		defer cancel()
-		if _, err := r.ops.cfg.Ledger.Append(writing, ledger.Entry{Kind: a.line, Round: r.id, Data: m.body}); err != nil {
+		if _, err := r.ops.cfg.Ledger.Append(writing, ledger.Entry{Kind: a.line, Round: r.id, Data: m.body, Claim: m.claim, Unless: m.unless}); err != nil {
 			return fmt.Errorf("round %s: %s was not written down: %w", r.id, a.line, err)
 		}
 	}
