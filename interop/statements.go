@@ -11,6 +11,7 @@ import (
 
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/secret"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/profile"
 	"github.com/papaver-agent/papaver/session"
 )
@@ -53,7 +54,7 @@ func joseChecks(ctx context.Context, w *world, t *tally) error {
 	if err != nil {
 		return err
 	}
-	if id, err = session.Rotate(dir, 0, time.Now(), rand.Reader); err != nil {
+	if id, err = session.Rotate(dir, lock.Seals{}, 0, time.Now(), rand.Reader); err != nil {
 		return err
 	}
 	after, err := statementsOf(ctx, id, user, "after the rotation")

@@ -272,3 +272,35 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+func TestSealsFollowTheHomesLock(t *testing.T) {
+	t.Parallel()
+	k, dir := newLock(t)
+	stranger, _ := newLock(t)
+	text := secret.New("a token")
+	for name, tc := range map[string]struct {
+		seals lock.Seals
+		want  error
+	}{
+		"no home":           {lock.Seals{}, nil},
+		"no lock":           {lock.SealsOf(t.TempDir(), nil), nil},
+		"not open":          {lock.SealsOf(dir, nil), lock.ErrLocked},
+		"another's":         {lock.SealsOf(dir, stranger), lock.ErrChanged},
+		"removed meanwhile": {lock.SealsOf(t.TempDir(), k), lock.ErrChanged},
+	} {
+		if sealed, err := tc.seals.Seal(text); !errors.Is(err, tc.want) || sealed != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	open := lock.SealsOf(dir, k)
+	sealed, err := open.Seal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := open.Unseal(sealed); err != nil || back.Reveal() != text.Reveal() {
+		t.Errorf("%q, %v", back.Reveal(), err)
+	}
+	if _, err := lock.SealsOf(dir, nil).Unseal(sealed); !errors.Is(err, lock.ErrLocked) {
+		t.Errorf("not open: %v", err)
+	}
+}

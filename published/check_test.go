@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/published"
 	"github.com/papaver-agent/papaver/session"
 )
@@ -34,10 +35,10 @@ func identity(t *testing.T) *session.Identity {
 	if _, err := session.Init(dir, session.Options{ClientID: clientID, Name: "Example Agent", LogoURI: "https://agent.example/logo.png"}, noon.Add(-10*day), rand.Reader); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := session.Rotate(dir, day, noon.Add(-day-time.Minute), rand.Reader); err != nil {
+	if _, err := session.Rotate(dir, lock.Seals{}, day, noon.Add(-day-time.Minute), rand.Reader); err != nil {
 		t.Fatal(err)
 	}
-	id, err := session.Rotate(dir, 2*day, noon, rand.Reader)
+	id, err := session.Rotate(dir, lock.Seals{}, 2*day, noon, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -290,7 +290,7 @@ func TestADamagedIdentityIsRefusedWithoutQuotingAKey(t *testing.T) {
 	damaged := map[string]string{
 		"empty":                   "",
 		"no JSON":                 d,
-		"format 3":                strings.Replace(text, `"format":2`, `"format":3`, 1),
+		"format 4":                strings.Replace(text, `"format":2`, `"format":4`, 1),
 		"format 0":                strings.Replace(text, `"format":2`, `"format":0`, 1),
 		"no activation":           regexp.MustCompile(`"activates":"[^"]*",`).ReplaceAllString(text, ""),
 		"no keys":                 regexp.MustCompile(`"keys":\[.*\]`).ReplaceAllString(text, `"keys":[]`),

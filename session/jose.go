@@ -89,6 +89,19 @@ func publicJWK(key *ecdsa.PublicKey) (claims, error) {
 	return object, nil
 }
 
+// publicMembers is a public key that publicJWK made, read again: its members, with the kid that the key itself has.
+func publicMembers(object claims) (claims, error) {
+	k, err := publicKey(map[string]any(object))
+	if err != nil {
+		return nil, err
+	}
+	var key ecdsa.PublicKey
+	if err := k.Raw(&key); err != nil {
+		return nil, errors.New("not an EC key")
+	}
+	return publicJWK(&key)
+}
+
 // marshalPrivate returns the private key as JWK text.
 func marshalPrivate(key *ecdsa.PrivateKey) (secret.Text, error) {
 	k, err := jwk.FromRaw(key)

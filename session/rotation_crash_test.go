@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/papaver-agent/papaver/internal/durable"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/session"
 )
 
@@ -150,7 +151,7 @@ func TestWhateverIsDoneOneKeyIsCurrentAndAllArePublished(t *testing.T) {
 			old := kids(before)
 			if rapid.Bool().Draw(t, "rotate") {
 				overlap := time.Duration(rapid.Int64Range(0, int64(3*day)).Draw(t, "overlap"))
-				_, err = session.Rotate(dir, overlap, now, rand.Reader)
+				_, err = session.Rotate(dir, lock.Seals{}, overlap, now, rand.Reader)
 			} else {
 				_, _, err = session.Revoke(dir, rapid.SampledFrom(old).Draw(t, "key"), now)
 			}

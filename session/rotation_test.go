@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/session"
 )
 
@@ -18,7 +19,7 @@ const day = 24 * time.Hour
 
 func rotated(t testing.TB, dir string, overlap time.Duration, now time.Time) *session.Identity {
 	t.Helper()
-	id, err := session.Rotate(dir, overlap, now, rand.Reader)
+	id, err := session.Rotate(dir, lock.Seals{}, overlap, now, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,11 +159,11 @@ func TestANewKeyWaitsUntilTheOneBeforeItSigns(t *testing.T) {
 	_, dir := newIdentity(t)
 	rotated(t, dir, day, noon)
 	before := contents(t, dir)
-	if _, err := session.Rotate(dir, day, noon.Add(day-time.Second), rand.Reader); !errors.Is(err, session.ErrKeyWaits) {
+	if _, err := session.Rotate(dir, lock.Seals{}, day, noon.Add(day-time.Second), rand.Reader); !errors.Is(err, session.ErrKeyWaits) {
 		t.Errorf("err = %v", err)
 	}
 	for _, overlap := range []time.Duration{-1, session.MaxOverlap + 1} {
-		if _, err := session.Rotate(dir, overlap, noon.Add(2*day), rand.Reader); err == nil {
+		if _, err := session.Rotate(dir, lock.Seals{}, overlap, noon.Add(2*day), rand.Reader); err == nil {
 			t.Errorf("overlap %v is accepted", overlap)
 		}
 	}
@@ -170,7 +171,7 @@ func TestANewKeyWaitsUntilTheOneBeforeItSigns(t *testing.T) {
 		t.Error("a refused rotation changed a file")
 	}
 	rotated(t, dir, 0, noon.Add(day))
-	if _, err := session.Rotate(t.TempDir(), day, noon, rand.Reader); !errors.Is(err, session.ErrNoIdentity) {
+	if _, err := session.Rotate(t.TempDir(), lock.Seals{}, day, noon, rand.Reader); !errors.Is(err, session.ErrNoIdentity) {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -200,7 +201,7 @@ func TestTooManyKeysAtOnceAreRefused(t *testing.T) {
 		rotated(t, dir, 0, noon)
 	}
 	before := contents(t, dir)
-	if _, err := session.Rotate(dir, 0, noon, rand.Reader); !errors.Is(err, session.ErrTooManyKeys) {
+	if _, err := session.Rotate(dir, lock.Seals{}, 0, noon, rand.Reader); !errors.Is(err, session.ErrTooManyKeys) {
 		t.Errorf("err = %v", err)
 	}
 	if contents(t, dir) != before {

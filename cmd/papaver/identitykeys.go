@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/published"
 	"github.com/papaver-agent/papaver/session"
 )
@@ -29,7 +30,7 @@ func rotateIdentity(ctx context.Context, c *identityCommand, _ []string) error {
 		return err
 	}
 	defer unlock()
-	id, err := session.Rotate(c.home.Identity(), c.after, c.now(), rand.Reader)
+	id, err := session.Rotate(c.home.Identity(), lock.SealsOf(c.home.Answers(), nil), c.after, c.now(), rand.Reader)
 	switch {
 	case errors.Is(err, session.ErrNoIdentity):
 		return withoutIdentity(err)

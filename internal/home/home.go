@@ -59,6 +59,9 @@ func (h Home) Dir() string { return h.dir }
 // Identity is the folder of the keys and what is published of them.
 func (h Home) Identity() string { return filepath.Join(h.dir, "identity") }
 
+// Answers is the folder of the lock for the User's answers.
+func (h Home) Answers() string { return filepath.Join(h.dir, "answers") }
+
 // Ledger is the ledger's folder.
 func (h Home) Ledger() string { return filepath.Join(h.dir, "ledger") }
 
