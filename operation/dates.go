@@ -18,15 +18,41 @@ type dated struct {
 	clock bool  // a time of day stands with it, so another time zone can make it the day before or after
 }
 
-const monthNames = `(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`
+// months are the names of months, a list for each: English, German, French, Spanish, Italian, Portuguese, Dutch. A
+// name that is a month in one language and another in the next is in neither list.
+var months = [12]string{
+	"jan january januar janvier enero gennaio janeiro januari jänner",
+	"feb february februar février fevrier febrero febbraio fevereiro februari",
+	"mar march märz mars marzo março marco maart mrz",
+	"apr april avril abril aprile",
+	"may mai mayo maggio maio mei",
+	"jun june juni juin junio giugno junho",
+	"jul july juli juillet julio luglio julho",
+	"aug august août aout agosto augustus",
+	"sep sept september septembre septiembre settembre setembro",
+	"oct october oktober octobre octubre ottobre outubro okt",
+	"nov november novembre noviembre novembro",
+	"dec december dezember décembre decembre diciembre dicembre dezembro dez",
+}
 
-// The forms of dates that are known. A month's name is English: other languages' dates aren't
-// compared.
+// monthOf finds a month by its name in lower case.
+var monthOf = func() map[string]int {
+	found := make(map[string]int)
+	for i, names := range months {
+		for _, name := range strings.Fields(names) {
+			found[name] = i + 1
+		}
+	}
+	return found
+}()
+
+// The forms of dates that are known. A word in a month's place is looked up in monthOf.
 var (
 	isoDate   = regexp.MustCompile(`\b([0-9]{4})-([0-9]{2})-([0-9]{2})((?:[Tt ][0-9]{2}:[0-9]{2})?(?::[0-9]{2}(?:\.[0-9]+)?)?(?:[Zz]\b|[+-][0-9]{2}:?[0-9]{2}\b)?)`)
-	dayMonth  = regexp.MustCompile(`(?i)\b([0-9]{1,2})(?:st|nd|rd|th)?\.? (?:of )?` + monthNames + `\b\.?(?:,? ([0-9]{4})\b)?`)
-	monthDay  = regexp.MustCompile(`(?i)\b` + monthNames + `\.? ([0-9]{1,2})(?:st|nd|rd|th)?\b(?:,? ([0-9]{4})\b)?`)
-	slashDate = regexp.MustCompile(`\b([0-9]{1,2})[/.]([0-9]{1,2})[/.]([0-9]{4})\b`)
+	dayMonth  = regexp.MustCompile(`\b([0-9]{1,2})(?:st|nd|rd|th|er|º)?\.? (?:of |de |di )?(\pL{3,10})\b?\.?(?:(?:,| de| di)? ([0-9]{4})\b)?`)
+	monthDay  = regexp.MustCompile(`\b(\pL{3,10})\.? ([0-9]{1,2})(?:st|nd|rd|th)?\b(?:,? ([0-9]{4})\b)?`)
+	slashDate = regexp.MustCompile(`\b([0-9]{1,2})([/.-])([0-9]{1,2})[/.-]([0-9]{4})\b`)
+	yearFirst = regexp.MustCompile(`\b([0-9]{4})[/.]([0-9]{1,2})[/.]([0-9]{1,2})\b`)
 )
 
 // dates returns the dates of text, and text with each one blanked out so that its digits aren't taken
@@ -55,8 +81,12 @@ func dates(text string) (found []dated, rest string) {
 	})
 	take(dayMonth, func(m []string) dated { return dated{days: []day{{digits(m[3]), month(m[2]), digits(m[1])}}} })
 	take(monthDay, func(m []string) dated { return dated{days: []day{{digits(m[3]), month(m[1]), digits(m[2])}}} })
+	take(yearFirst, func(m []string) dated { return dated{days: []day{{digits(m[1]), digits(m[2]), digits(m[3])}}} })
 	take(slashDate, func(m []string) dated {
-		a, b, year := digits(m[1]), digits(m[2]), digits(m[3])
+		a, b, year := digits(m[1]), digits(m[3]), digits(m[4])
+		if m[2] == "." { // nobody writes the month first with full stops
+			return dated{days: []day{{year, b, a}}}
+		}
 		return dated{days: []day{{year, a, b}, {year, b, a}}}
 	})
 	return found, rest
@@ -71,10 +101,8 @@ func digits(s string) int {
 	return n
 }
 
-func month(name string) int {
-	const starts = "janfebmaraprmayjunjulaugsepoctnovdec"
-	return strings.Index(starts, strings.ToLower(name[:3]))/3 + 1
-}
+// month is the number of a month by its name; 0 for another word.
+func month(name string) int { return monthOf[strings.ToLower(name)] }
 
 // around returns the days that d can be, and with a time of day their neighbours.
 func (d dated) around() []day {

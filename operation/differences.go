@@ -17,20 +17,57 @@ const differs = "Differs: "
 // out to the User):
 //
 //   - no act of ours explains the operation, or it shares no word, ID or amount with the act;
-//   - a form's field has a term's name and another value;
+//   - a form's field has a term's name and another value, or the pressed control's label an amount that
+//     isn't in the terms;
 //   - an amount, a number or a date of the summary isn't in the terms, or an amount of the terms isn't in
 //     the summary.
 //
 // The lines hold Company text and page text, quoted and short, but not sanitised: whoever shows one
 // passes it through plaintext. A line is a hint beside the terms and takes nothing from them. No lines
 // doesn't mean that the operation is what the User wants: numbers inside IDs, times, words for
-// numbers and dates in other languages than English aren't compared.
+// numbers and months in rarer languages aren't compared, and neither is what goes beyond maxCompared,
+// which a line says.
 func Differences(op Operation, act ActFacts) []string {
-	lines := againstAct(op, act)
+	c := bounded(op)
+	lines := c.againstAct(act)
 	if op.HasSummary {
-		lines = append(lines, againstSummary(op)...)
+		lines = append(lines, c.againstSummary()...)
+	}
+	if c.summaryCut {
+		lines = append(lines, "the summary is longer than what we compare, which is its beginning")
+	}
+	if c.termsCut {
+		lines = append(lines, "the terms are longer than what we compare, which is their beginning")
 	}
 	return finish(lines, 0)
+}
+
+// maxCompared is how much of a summary, and of all the terms, is compared, in bytes: more than a person
+// reads, and few enough that the question doesn't wait for us.
+const maxCompared = 16 << 10
+
+// compared is what is compared of an operation. What stands beyond a cut can't be missed in the other.
+type compared struct {
+	op                   Operation
+	all                  Terms // not cut
+	summaryCut, termsCut bool
+}
+
+// bounded cuts what is compared of op to maxCompared.
+func bounded(op Operation) compared {
+	c := compared{op: op, all: op.Terms}
+	if len(op.Summary) > maxCompared {
+		at := strings.LastIndexByte(op.Summary[:maxCompared], ' ') // no number and no word is cut in two
+		c.op.Summary, c.summaryCut = op.Summary[:max(at, 0)], true
+	}
+	room := maxCompared
+	for i, row := range op.Terms.rows {
+		if room -= len(row.Label) + len(row.Value) + 1; room < 0 {
+			c.op.Terms.rows, c.termsCut = op.Terms.rows[:i:i], true
+			break
+		}
+	}
+	return c
 }
 
 // Revised returns the lines for a new revision: each value of the terms that changed, old → new. What
@@ -47,7 +84,7 @@ func Revised(old, new Terms) []string {
 		case c.NewKind == Absent:
 			lines = append(lines, name+" is gone, it was "+valueOf(c.Old, c.OldKind))
 		default:
-			lines = append(lines, name+" was "+valueOf(c.Old, c.OldKind)+", is now "+valueOf(c.New, c.NewKind))
+			lines = append(lines, name+" changed: "+valueOf(c.Old, c.OldKind)+" → "+valueOf(c.New, c.NewKind))
 		}
 	}
 	return finish(lines, more)

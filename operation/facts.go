@@ -17,21 +17,48 @@ type ActFacts struct {
 }
 
 // againstAct returns how the operation differs from the act.
-func againstAct(op Operation, act ActFacts) []string {
+func (c compared) againstAct(act ActFacts) []string {
 	if act.None {
 		return []string{"no act of ours explains this operation"}
 	}
 	var lines []string
-	if own := actWords(act); len(own) > 0 && !shares(own, operationWords(op)) {
+	if own := actWords(act); !c.termsCut && len(own) > 0 && !shares(own, operationWords(c.op)) {
 		lines = append(lines, "the operation shares no word, ID or amount with the act")
 	}
-	said := op.Terms.under(act.Values)
+	said := c.all.under(act.Values)
 	for _, name := range slices.Sorted(maps.Keys(act.Values)) {
 		given, values := act.Values[name], said[name]
 		if len(values) == 0 || slices.ContainsFunc(values, func(v string) bool { return same(given, v) }) {
 			continue
 		}
 		lines = append(lines, "the form's "+quoted(name)+" says "+quoted(given)+", the terms say "+quoted(values[0]))
+	}
+	return append(lines, c.againstLabel(act.Label)...)
+}
+
+// againstLabel compares the amounts on the pressed control, such as "Pay $70.00", with those of the terms.
+func (c compared) againstLabel(label string) []string {
+	if c.termsCut || len(label) > maxCompared {
+		return nil
+	}
+	_, rest := dates(label)
+	terms := readNumbers(c.op)
+	var lines []string
+	for _, m := range mentions(rest) {
+		if !m.amount {
+			continue
+		}
+		if matched, compatible := terms.use(m); !matched {
+			line := "the pressed control says " + m.text + ", the terms "
+			if len(terms.told) == 1 {
+				line += "say " + terms.told[0].text
+			} else {
+				line += "don't"
+			}
+			lines = append(lines, line)
+		} else if !compatible {
+			lines = append(lines, "the pressed control and the terms name different currencies for "+m.text)
+		}
 	}
 	return lines
 }
@@ -107,6 +134,9 @@ func key(name string) string {
 // same says whether a form's value and a term mean the same: but for case and space, as numbers, as
 // dates, or as a ticked box.
 func same(given, term string) bool {
+	if len(given) > maxCompared || len(term) > maxCompared {
+		return given == term
+	}
 	given, term = strings.Join(strings.Fields(given), " "), strings.Join(strings.Fields(term), " ")
 	if strings.EqualFold(given, term) || meets(numeric(given), numeric(term)) {
 		return true

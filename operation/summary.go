@@ -8,10 +8,13 @@ import (
 )
 
 // againstSummary compares the numbers and dates of the summary with those of the terms.
-func againstSummary(op Operation) []string {
-	summaryDates, rest := dates(op.Summary)
-	terms := readNumbers(op)
-	lines := terms.unknownDates(summaryDates)
+func (c compared) againstSummary() []string {
+	summaryDates, rest := dates(c.op.Summary)
+	terms := readNumbers(c.op)
+	var lines []string
+	if !c.termsCut {
+		lines = terms.unknownDates(summaryDates)
+	}
 
 	var amounts, numbers []mention // those the terms don't have
 	for _, m := range mentions(rest) {
@@ -27,6 +30,12 @@ func againstSummary(op Operation) []string {
 		}
 	}
 	untold := terms.untold()
+	if c.termsCut {
+		amounts, numbers = nil, nil
+	}
+	if c.summaryCut {
+		untold = nil
+	}
 	if len(amounts) == 1 && len(untold) == 1 {
 		lines = append(lines, "the summary says "+amounts[0].text+", the terms say "+untold[0].text)
 		amounts, untold = nil, nil
@@ -120,18 +129,12 @@ func readNumbers(op Operation) *termNumbers {
 	t := &termNumbers{values: make(map[string]*termValue), loose: make(map[string]bool), days: make(map[calendarDay][]int)}
 	deadline, _ := dates(op.ExpiresAtSent)
 	t.addDates(deadline)
-	rows := op.Terms.rows
-	currency := [][]string{currencyOf(rows, 0)} // the one that goes for the rows of each depth
+	rows, currency := op.Terms.rows, op.Terms.currencies()
 	for i, row := range rows {
 		if row.Scalar() {
-			t.addValue(row, currency[row.Depth])
+			t.addValue(row, currency[i])
 			continue
 		}
-		inner := currencyOf(rows[i+1:], row.Depth+1)
-		if inner == nil {
-			inner = currency[row.Depth]
-		}
-		currency = append(currency[:row.Depth+1], inner)
 		if row.Kind == List {
 			t.loose[strconv.Itoa(len(children(rows[i:])))] = true
 		}
@@ -189,13 +192,10 @@ func (t *termNumbers) addValue(row Row, currency []string) {
 	for _, run := range digitRun.FindAllString(row.Value, -1) {
 		t.loose[shift(run, "", 0)] = true
 	}
-	inKey := keyWords(row.Label)
-	last := inKey[strings.LastIndex(inKey, " ")+1:]
-	amount := !strings.Contains(otherWords, " "+last+" ") &&
-		(amountWord.MatchString(inKey) || len(currency) > 0 && last == "value")
+	amount, hundredths := isAmount(row.Label, currency)
 	if value, ok := literal(row.Value); ok {
 		m := mention{text: row.Value, values: append(numeric(row.Value), value), currency: currency}
-		if strings.Contains(minorWords, " "+last+" ") {
+		if hundredths {
 			m.values = append(m.values, hundredth(value))
 		}
 		t.add(m, amount && value != "0")

@@ -20,17 +20,23 @@ func place(address string) string {
 // the summary say against each other and against the act, what changed since the revision before, and a reference that
 // came from somewhere else than the Company.
 func (r *round) differences() []string {
-	lines := append([]string{}, operation.Differences(r.op, r.facts())...) // never null in an event
+	met := r.held.URL()
+	var lines []string
+	if r.gone() {
+		met, lines = r.resumed.url(), r.resumed.differences(r.op)
+	} else {
+		lines = append([]string{}, operation.Differences(r.op, r.facts())...) // never null in an event
+	}
 	if r.previous != nil {
 		lines = append(lines, operation.Revised(r.previous.Terms, r.op.Terms)...)
 		if r.previous.ExpiresAtSent != r.op.ExpiresAtSent {
-			lines = append(lines, fmt.Sprintf("Differs: the deadline was %s, is now %s", r.previous.ExpiresAtSent, r.op.ExpiresAtSent))
+			lines = append(lines, fmt.Sprintf("Differs: the deadline changed: %s → %s", r.previous.ExpiresAtSent, r.op.ExpiresAtSent))
 		}
 	}
 	if r.alive != nil && r.alive.revision != r.op.Revision {
 		lines = append(lines, fmt.Sprintf("Differs: the approval of revision %s is recorded already and can be used until %s, whatever is answered here", r.alive.revision, r.alive.ends))
 	}
-	if host := hostOf(r.held.URL()); !r.site.company.Holds(host) {
+	if host := hostOf(met); !r.site.company.Holds(host) {
 		lines = append(lines, fmt.Sprintf("Differs: the reference came from %s, not from the Company's domain", host))
 	}
 	return lines
@@ -42,6 +48,15 @@ func hostOf(address string) string {
 		return ""
 	}
 	return u.Host
+}
+
+// originOf is a response's origin as a browser writes it; empty for an address that has none.
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // facts is what our act gave, for the comparison. What was typed as a secret is in none of it.
