@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -38,10 +39,24 @@ func Default(getenv func(string) string) (string, error) {
 	return "", errors.New("no home: none of --home, PAPAVER_HOME, XDG_STATE_HOME and HOME is set")
 }
 
+// version is of what the folder holds and how. A program that changes that so that an older one would misread it counts it
+// up, and says here how the older ones are migrated.
+const version = 1
+
+const (
+	versionFile   = "version"
+	versionPrefix = "papaver home "
+	maxVersion    = 64 // bytes of the file
+)
+
+// ErrVersion is returned for a home whose version this program doesn't know: a newer program made it.
+var ErrVersion = errors.New("another version of papaver made it, which this one can't read")
+
 // Home is an existing home folder. It is immutable and safe for concurrent use.
 type Home struct{ dir string }
 
-// Open makes the folder when it is missing, and refuses one that others can enter.
+// Open makes the folder when it is missing, and refuses one that others can enter, and one of a version that it doesn't know
+// (ErrVersion) before anything in it is read. One that names no version is of the first.
 func Open(dir string) (Home, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -50,7 +65,38 @@ func Open(dir string) (Home, error) {
 	if err := durable.MkdirAll(abs); err != nil {
 		return Home{}, fmt.Errorf("the home %s: %w", abs, err)
 	}
+	if err := checkVersion(filepath.Join(abs, versionFile)); err != nil {
+		return Home{}, fmt.Errorf("the home %s: %w", abs, err)
+	}
 	return Home{dir: abs}, nil
+}
+
+// checkVersion reads a home's version, and writes ours when none is there.
+func checkVersion(path string) error {
+	ours := fmt.Sprintf("%s%d\n", versionPrefix, version)
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		err = durable.WriteNew(path, []byte(ours))
+		if err == nil || errors.Is(err, os.ErrPermission) || errors.Is(err, unix.EROFS) {
+			return nil // what can't be written can still be read, and whoever has to write says so
+		}
+		if !errors.Is(err, os.ErrExist) {
+			return fmt.Errorf("its version was not written: %w", err)
+		}
+		f, err = os.Open(path) // another process was faster
+	}
+	if err != nil {
+		return fmt.Errorf("its version: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	found, err := io.ReadAll(io.LimitReader(f, maxVersion))
+	if err != nil {
+		return fmt.Errorf("its version: %w", err)
+	}
+	if string(found) != ours {
+		return fmt.Errorf("%w: it says %q", ErrVersion, found)
+	}
+	return nil
 }
 
 // Dir is the folder's absolute path.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -83,6 +84,52 @@ func TestTheHomeIsOursAloneWhateverTheUmask(t *testing.T) {
 	for _, folder := range []string{h.Identity(), h.Ledger(), h.Run()} {
 		if filepath.Dir(folder) != h.Dir() {
 			t.Errorf("%s is not in the home", folder)
+		}
+	}
+}
+
+// A home of a newer program is refused before anything in it is read, and is left as it is; one from before there were
+// versions is of the first.
+func TestAHomeOfANewerVersionIsRefusedAndLeftAsItIs(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		file string // "": none
+		ok   bool
+	}{
+		"none, from before":    {"", true},
+		"ours":                 {"papaver home 1\n", true},
+		"a newer one":          {"papaver home 2\n", false},
+		"an unfinished one":    {"papaver home 1", false},
+		"something else":       {"x", false},
+		"one that never ends":  {"papaver home 1\n" + strings.Repeat("x", 1<<20), false},
+		"a version like ours":  {"papaver home 11\n", false},
+		"emptied by something": {"\x00", false},
+	} {
+		dir := t.TempDir()
+		if err := os.Chmod(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, "version")
+		if err := os.WriteFile(filepath.Join(dir, "lock"), nil, 0o600); err != nil { // it is used already
+			t.Fatal(err)
+		}
+		if tc.file != "" {
+			if err := os.WriteFile(path, []byte(tc.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			_, err := home.Open(dir)
+			if errors.Is(err, home.ErrVersion) == tc.ok || tc.ok && err != nil {
+				t.Errorf("%s: err = %v", name, err)
+			}
+		}
+		want := tc.file
+		if want == "" {
+			want = "papaver home 1\n"
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%s: the file says %.40q, %v", name, got, err)
 		}
 	}
 }
