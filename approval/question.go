@@ -26,6 +26,18 @@ const (
 	KindRerun Kind = "rerun"
 )
 
+// After says what comes of a yes once the Company has it.
+type After string
+
+const (
+	// AfterPage: the browser makes the request again, in the page that it refused.
+	AfterPage After = ""
+	// AfterFlow: the page is gone with its run. The flow is run again from its start.
+	AfterFlow After = "flow"
+	// AfterNothing: the page is gone with its run, and its flow is not at hand. The approval is left to expire.
+	AfterNothing After = "nothing"
+)
+
 // State is where a request stands (Requests and decisions, "States").
 type State string
 
@@ -60,6 +72,8 @@ type Question struct {
 	Differences []string `json:"differences"`
 	// Deadline is the last moment at which an answer counts, by this machine's wall clock.
 	Deadline time.Time `json:"deadline"`
+	// After is what comes of a yes.
+	After After `json:"after,omitempty"`
 }
 
 // Request is a [Question] at the desk.
