@@ -35,17 +35,18 @@ type chrome struct {
 
 // page is what the website answers to one request of the act.
 type page struct {
-	fields  []string // lines of Poppy-Operation; %SID is the Session's
-	status  int
-	method  string // POST when empty
-	url     string // that of the action when empty
-	script  bool   // a script of the page asked, and its document stays
-	cont    bool   // a Continue control comes with the answer
-	dead    bool   // the page's control is gone after it
-	renamed bool   // another control stands in its place
-	leaves  bool   // the tab goes to another page by itself, afterwards
-	repeats bool   // the page makes its request again by itself, and gets 200
-	during  func() // while the response is held
+	fields   []string // lines of Poppy-Operation; %SID is the Session's
+	status   int
+	method   string // POST when empty
+	url      string // that of the action when empty
+	resource string // Document, or Fetch for a script's, when empty
+	script   bool   // a script of the page asked, and its document stays
+	cont     bool   // a Continue control comes with the answer
+	dead     bool   // the page's control is gone after it
+	renamed  bool   // another control stands in its place
+	leaves   bool   // the tab goes to another page by itself, afterwards
+	repeats  bool   // the page makes its request again by itself, and gets 200
+	during   func() // while the response is held
 }
 
 // refused is the 403 of a form with a reference.
@@ -252,6 +253,9 @@ func (t *tab) load(p page) {
 	paused := browser.Paused{ID: browser.PausedID(c.next("p")), Frame: t.id, Resource: "Document", Method: http.MethodPost, URL: shopAction, Status: p.status}
 	if p.script {
 		paused.Resource = "Fetch"
+	}
+	if p.resource != "" {
+		paused.Resource = p.resource
 	}
 	if p.method != "" {
 		paused.Method = p.method

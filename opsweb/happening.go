@@ -20,9 +20,10 @@ type Happening struct {
 
 // Sighting: a response carried Poppy-Operation.
 type Sighting struct {
-	Sid      string   `json:"sid,omitempty"`
+	Sid      string   `json:"sid,omitempty"` // the Session that its browser context is joined to
 	Ref      string   `json:"ref,omitempty"` // only when it is in its alphabet
 	URL      string   `json:"url"`
+	Origin   string   `json:"origin,omitempty"` // of the URL; another than the Company's is judged by the same rules
 	Accepted bool     `json:"accepted"`
 	Why      Refusal  `json:"why,omitempty"`
 	Company  string   `json:"company,omitempty"`
@@ -30,7 +31,22 @@ type Sighting struct {
 	Status   int      `json:"status,omitempty"`
 	Resource string   `json:"resource,omitempty"`
 	Act      *ActLine `json:"act,omitempty"`
+	Cause    Cause    `json:"cause,omitempty"`
+	// Chromium's own ids of the browser context that received it, of the frame or worker that asked, and of the target
+	// which that is in.
+	Context browser.ContextID `json:"context,omitempty"`
+	Frame   browser.TargetID  `json:"frame,omitempty"`
+	Target  browser.TargetID  `json:"target,omitempty"`
 }
+
+// Cause is whose doing the request of a sighting was.
+type Cause string
+
+// The causes.
+const (
+	ByAct  Cause = "act"  // most plausibly that of the sighting's act
+	ByPage Cause = "page" // no act of ours: a script's own request
+)
 
 // ActLine is the act of ours that explains a sighting.
 type ActLine struct {
@@ -140,12 +156,16 @@ type Trouble struct {
 }
 
 func sightingLine(s *site, sid string, h browser.Held, ref string, why Refusal) Sighting {
-	line := Sighting{Ref: ref, URL: h.URL(), Accepted: why == "", Why: why, Method: h.Method(), Status: h.Status(), Resource: h.Resource()}
+	line := Sighting{
+		Ref: ref, URL: h.URL(), Origin: originOf(h.URL()), Accepted: why == "", Why: why, Method: h.Method(), Status: h.Status(),
+		Resource: h.Resource(), Cause: ByPage, Frame: h.Frame(), Target: h.Target(),
+	}
+	line.Context, _ = h.Context()
 	if s != nil {
 		line.Sid, line.Company = sid, s.company.Domain
 	}
 	if a := h.Act(); a != nil {
-		line.Act = &ActLine{Number: a.Number, Kind: string(a.Act.Kind), Words: words(a)}
+		line.Act, line.Cause = &ActLine{Number: a.Number, Kind: string(a.Act.Kind), Words: words(a)}, ByAct
 	}
 	return line
 }

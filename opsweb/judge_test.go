@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -15,41 +14,68 @@ import (
 
 func bareHeld() browser.Held { return browser.Held{} }
 
-// fieldsThatCarryNoReference are header lines that are ignored, whatever else is right.
-func fieldsThatCarryNoReference() map[string][]string {
-	return map[string][]string{
-		"empty":                {""},
-		"sid only":             {`sid="ses_1"`},
-		"ref only":             {`ref="r1"`},
-		"ref a Token":          {`sid="ses_1", ref=r1`},
-		"sid a Token":          {`sid=ses_1, ref="r1"`},
-		"ref a number":         {`sid="ses_1", ref=1`},
-		"ref a Byte Sequence":  {`sid="ses_1", ref=:cjE=:`},
-		"ref true":             {`sid="ses_1", ref`},
-		"ref an inner list":    {`sid="ses_1", ref=("r1")`},
-		"unterminated":         {`sid="ses_1", ref="r1`},
-		"trailing comma":       {`sid="ses_1", ref="r1",`},
-		"semicolons":           {`sid="ses_1"; ref="r1"`},
-		"no comma":             {`sid="ses_1" ref="r1"`},
-		"upper-case keys":      {`SID="ses_1", REF="r1"`},
-		"a quote in it":        {`sid="ses_1", ref="r"1"`},
-		"not ASCII":            {`sid="ses_1", ref="ré"`},
-		"a later line is none": {`sid="ses_1", ref="r1"`, `!`},
-		"a later ref a Token":  {`sid="ses_1", ref="r1"`, `ref=r2`},
-		"a list":               {`"ses_1", "r1"`},
-		"JSON":                 {`{"sid":"ses_1","ref":"r1"}`},
+// goodCandidate is a sighting that is a reference.
+func goodCandidate(lines ...string) candidate {
+	return candidate{
+		status: http.StatusForbidden, method: http.MethodPost, resource: "Document", header: readHeader(lines),
+		known: true, joined: true, sid: "ses_1", endpoint: true,
+	}
+}
+
+// judgeFields judges the header's lines alone, in a context that is joined to ses_1.
+func judgeFields(lines []string) (ref string, why Refusal) {
+	c := goodCandidate(lines...)
+	if why = judge(c, judgement[:]); why != "" {
+		return "", why
+	}
+	return c.reference(), ""
+}
+
+// badField is a header that is ignored, whatever else is right.
+type badField struct {
+	lines []string
+	why   Refusal
+}
+
+func badFields() map[string]badField {
+	return map[string]badField{
+		"empty":                {[]string{``}, NoSid},
+		"no line":              {nil, NoSid},
+		"sid only":             {[]string{`sid="ses_1"`}, NoRef},
+		"ref only":             {[]string{`ref="r1"`}, NoSid},
+		"ref a Token":          {[]string{`sid="ses_1", ref=r1`}, NoRef},
+		"sid a Token":          {[]string{`sid=ses_1, ref="r1"`}, NoSid},
+		"ref a number":         {[]string{`sid="ses_1", ref=1`}, NoRef},
+		"ref a Byte Sequence":  {[]string{`sid="ses_1", ref=:cjE=:`}, NoRef},
+		"ref a Display String": {[]string{`sid="ses_1", ref=%"r1"`}, NoRef},
+		"ref a Date":           {[]string{`sid="ses_1", ref=@1`}, NoRef},
+		"ref true":             {[]string{`sid="ses_1", ref`}, NoRef},
+		"sid true":             {[]string{`sid, ref="r1"`}, NoSid},
+		"ref an inner list":    {[]string{`sid="ses_1", ref=("r1")`}, NoRef},
+		"sid an inner list":    {[]string{`sid=("ses_1"), ref="r1"`}, NoSid},
+		"unterminated":         {[]string{`sid="ses_1", ref="r1`}, Malformed},
+		"trailing comma":       {[]string{`sid="ses_1", ref="r1",`}, Malformed},
+		"semicolons":           {[]string{`sid="ses_1"; ref="r1"`}, NoRef},
+		"no comma":             {[]string{`sid="ses_1" ref="r1"`}, Malformed},
+		"upper-case keys":      {[]string{`SID="ses_1", REF="r1"`}, Malformed},
+		"a quote in it":        {[]string{`sid="ses_1", ref="r"1"`}, Malformed},
+		"not ASCII":            {[]string{`sid="ses_1", ref="ré"`}, Malformed},
+		"a Latin-1 byte":       {[]string{"sid=\"ses_1\", ref=\"r\xe9\""}, Malformed},
+		"a later line is none": {[]string{`sid="ses_1", ref="r1"`, `!`}, Malformed},
+		"a String over lines":  {[]string{`sid="ses_1", ref="r`, `1"`}, BadRef},
+		"a later ref a Token":  {[]string{`sid="ses_1", ref="r1"`, `ref=r2`}, NoRef},
+		"a later sid a Token":  {[]string{`sid="ses_1", ref="r1"`, `sid=ses_1`}, NoSid},
+		"a list":               {[]string{`"ses_1", "r1"`}, Malformed},
+		"JSON":                 {[]string{`{"sid":"ses_1","ref":"r1"}`}, Malformed},
 	}
 }
 
 // Clauses: OPS3-4.19, OPS3-4.41
 func TestAHeaderThatIsNoDictionaryOfTwoStringsIsIgnored(t *testing.T) {
-	for name, lines := range fieldsThatCarryNoReference() {
-		if ref, why := judgeFields(lines, "ses_1"); ref != "" || why != Malformed {
-			t.Errorf("%s: %q, %q", name, ref, why)
+	for name, tc := range badFields() {
+		if ref, why := judgeFields(tc.lines); ref != "" || why != tc.why {
+			t.Errorf("%s: %q, %q; want %q", name, ref, why, tc.why)
 		}
-	}
-	if ref, why := judgeFields(nil, "ses_1"); ref != "" || why != Malformed {
-		t.Errorf("no line: %q, %q", ref, why)
 	}
 }
 
@@ -72,7 +98,7 @@ func TestAWellFormedHeaderIsReadAsOneDictionary(t *testing.T) {
 		"as long as a ref may be":      {[]string{`sid="ses_1", ref="` + strings.Repeat("r", 2048) + `"`}, strings.Repeat("r", 2048)},
 		"dots that look like a folder": {[]string{`sid="ses_1", ref=".."`}, ".."},
 	} {
-		if ref, why := judgeFields(tc.lines, "ses_1"); ref != tc.ref || why != "" {
+		if ref, why := judgeFields(tc.lines); ref != tc.ref || why != "" {
 			t.Errorf("%s: %.60q, %q", name, ref, why)
 		}
 	}
@@ -81,105 +107,43 @@ func TestAWellFormedHeaderIsReadAsOneDictionary(t *testing.T) {
 // Clauses: OPS3-4.22, OPS3-4.23, OPS3-4.39
 func TestAReferenceOutsideItsAlphabetOrUnderAnotherSidIsIgnored(t *testing.T) {
 	for _, ref := range []string{"", "a/b", "a b", "a%20", "a+b", "a~", "a=", `a\"b`, "a:b", "r\\\\", strings.Repeat("r", 2049)} {
-		if got, why := judgeFields([]string{`sid="ses_1", ref="` + ref + `"`}, "ses_1"); got != "" || why != BadRef {
+		if got, why := judgeFields([]string{`sid="ses_1", ref="` + ref + `"`}); got != "" || why != BadRef {
 			t.Errorf("%.40q: %.40q, %q", ref, got, why)
 		}
 	}
 	for _, sid := range []string{"", "ses_2", "SES_1", "ses_1 ", "ses_11"} {
-		if got, why := judgeFields([]string{`sid="` + sid + `", ref="r1"`}, "ses_1"); got != "" || why != OtherSid {
+		if got, why := judgeFields([]string{`sid="` + sid + `", ref="r1"`}); got != "" || why != OtherSid {
 			t.Errorf("%q: %q, %q", sid, got, why)
 		}
 	}
 }
 
-// Whatever the lines hold, what comes out is a reference of ours to use or nothing.
+// Whatever a response says, what comes out is a reference of ours to use or nothing.
 //
 // Clauses: OPS3-4.19, OPS3-4.22, OPS3-4.23, OPS3-4.39
-func FuzzJudgeFields(f *testing.F) {
-	for _, lines := range fieldsThatCarryNoReference() {
-		f.Add(strings.Join(lines, "\n"))
+func FuzzJudge(f *testing.F) {
+	for _, tc := range badFields() {
+		f.Add(http.StatusForbidden, "POST", "Document", strings.Join(tc.lines, "\n"))
 	}
-	f.Add(`sid="ses_1", ref="r1"`)
-	f.Add("sid=\"ses_1\"\nref=\"r2\"")
-	f.Fuzz(func(t *testing.T, text string) {
-		ref, why := judgeFields(strings.Split(text, "\n"), "ses_1")
-		if (ref == "") != (why != "") {
-			t.Fatalf("%q beside %q", ref, why)
+	f.Add(http.StatusForbidden, "POST", "Document", `sid="ses_1", ref="r1"`)
+	f.Add(http.StatusForbidden, "GET", "Fetch", "sid=\"ses_1\"\nref=\"r2\"")
+	f.Add(http.StatusForbidden, "OPTIONS", "Preflight", `sid="ses_1", ref="r1"`)
+	f.Add(http.StatusOK, "GET", "Image", `sid="ses_1", ref="r1"`)
+	f.Fuzz(func(t *testing.T, status int, method, resource, text string) {
+		c := goodCandidate(strings.Split(text, "\n")...)
+		c.status, c.method, c.resource = status, method, resource
+		if judge(c, judgement[:]) != "" {
+			return
 		}
-		if why == "" && (len(ref) > 2048 || strings.Trim(ref, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.") != "" || !strings.Contains(text, `"`+ref+`"`) || !strings.Contains(text, `"ses_1"`)) {
+		if status != 403 || method == "OPTIONS" || resource == "Preflight" {
+			t.Fatalf("a reference came of %s %s, %d", method, resource, status)
+		}
+		ref := c.reference()
+		if ref == "" || len(ref) > 2048 || strings.Trim(ref, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.") != "" ||
+			!strings.Contains(text, `"`+ref+`"`) || !strings.Contains(text, `"ses_1"`) {
 			t.Fatalf("%q was taken for a reference of %q", ref, text)
 		}
 	})
-}
-
-// Each sighting that is no reference is written down with its reason, and no request, question or replay follows.
-//
-// Clauses: OPS3-4.19, OPS3-4.39, OPS3-4.40, OPS3-4.41
-func TestARefusedSightingIsWrittenDownAndLeadsToNothing(t *testing.T) {
-	good := refused("r1")
-	with := func(change func(*page)) page { p := good; change(&p); return p }
-	for name, tc := range map[string]struct {
-		page  page
-		where func(*world) *joined
-		why   Refusal
-	}{
-		"status 200":          {page: with(func(p *page) { p.status = http.StatusOK }), why: NotA403},
-		"status 401":          {page: with(func(p *page) { p.status = http.StatusUnauthorized }), why: NotA403},
-		"a preflight":         {page: with(func(p *page) { p.method = http.MethodOptions }), why: Preflight},
-		"malformed":           {page: with(func(p *page) { p.fields = []string{`sid=%SID, ref="r1"`} }), why: Malformed},
-		"an invented Session": {page: with(func(p *page) { p.fields = []string{`sid="ses_x", ref="r1"`} }), why: OtherSid},
-		"a slash in ref":      {page: with(func(p *page) { p.fields = []string{`sid="%SID", ref="../r1"`} }), why: BadRef},
-		"a Session of ours, of another context": {page: good, why: OtherSid,
-			where: func(w *world) *joined { return w.join(newSession(w.t, w.site()), w.site()) }},
-		"a context that is joined to none": {page: good, why: NotJoined,
-			where: func(w *world) *joined {
-				tab := w.join(newSession(w.t, w.site()), w.site())
-				w.ops.Left(tab)
-				return tab
-			}},
-		"a Company without an endpoint": {page: good, why: NoEndpoint,
-			where: func(w *world) *joined {
-				c := w.site()
-				c.OperationsEndpoint = ""
-				return w.join(w.session, c)
-			}},
-		"no random bytes for a name": {page: good, why: NotNamed,
-			where: func(w *world) *joined {
-				w.ops.mu.Lock()
-				w.ops.cfg.Rand = iotest.ErrReader(errDiskFull)
-				w.ops.mu.Unlock()
-				return w.tab
-			}},
-		"the run is ending": {page: good, why: ShuttingOff,
-			where: func(w *world) *joined {
-				w.ops.mu.Lock()
-				w.ops.ending = true
-				w.ops.mu.Unlock()
-				return w.tab
-			}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				tab := w.tab
-				if tc.where != nil {
-					tab = tc.where(w)
-				}
-				w.chrome.script = []page{tc.page}
-				w.press(tab)
-				synctest.Wait()
-				if got := w.trace(); got != "ACT sighting" {
-					t.Errorf("what happened: %s", got)
-				}
-				if s := bodies[Sighting](w); len(s) != 1 || s[0].Accepted || s[0].Why != tc.why {
-					t.Errorf("sightings: %+v, want %q", s, tc.why)
-				}
-				if rec := w.disk.records()[0]; rec.Round != "" || !strings.Contains(string(rec.Data), string(tc.why)) {
-					t.Errorf("the line is %s of round %q", rec.Data, rec.Round)
-				}
-			})
-		})
-	}
 }
 
 // A cache that repeats a response repeats its reference.

@@ -56,8 +56,9 @@ type Config struct {
 
 // Operations holds the rounds of one run. Safe for concurrent use.
 type Operations struct {
-	cfg  Config
-	desk *approval.Desk
+	cfg       Config
+	desk      *approval.Desk
+	judgement []condition // all of it, but in tests that show that each condition is needed
 
 	life    context.Context // the run's: rounds outlive the call that saw them
 	end     context.CancelFunc
@@ -106,7 +107,7 @@ func New(ctx context.Context, cfg Config) (*Operations, error) {
 	still := *cfg.Client
 	still.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	cfg.Client = &still
-	o := &Operations{cfg: cfg, sites: make(map[browser.ContextID]*site), again: make(map[*browser.Made]*round), due: make(map[*browser.Made]bool), changed: make(chan struct{})}
+	o := &Operations{cfg: cfg, judgement: judgement[:], sites: make(map[browser.ContextID]*site), again: make(map[*browser.Made]*round), due: make(map[*browser.Made]bool), changed: make(chan struct{})}
 	desk, err := approval.NewDesk(approval.Config{Record: o.recordDecision, Now: cfg.Now, Rand: cfg.Rand})
 	if err != nil {
 		return nil, err
@@ -186,41 +187,40 @@ func (o *Operations) Held(ctx context.Context, h browser.Held) {
 	o.start(r)
 }
 
-// judgeLocked makes all checks of a sighting and counts it. sid is the Session that the context is joined to at this moment,
-// and that the reference was judged by.
+// judgeLocked judges a sighting and counts it. sid is the Session that the context is joined to at this moment, and that the
+// reference was judged by.
 func (o *Operations) judgeLocked(h browser.Held) (s *site, sid, ref string, why Refusal) {
-	id, known := h.Context()
-	s = o.sites[id]
-	if !known || s == nil {
-		return nil, "", "", NotJoined
+	c := candidateOf(h)
+	id, _ := h.Context()
+	if s = o.sites[id]; s == nil || !c.known {
+		return nil, "", "", judge(c, o.judgement)
 	}
-	sid = s.session.ID()
-	ref, why = judge(h, sid)
-	switch {
-	case why != "":
-		return s, sid, "", why
-	case o.ending:
-		return s, sid, ref, ShuttingOff
-	case s.company.OperationsEndpoint == "":
-		return s, sid, ref, NoEndpoint
-	case s.seen[ref]:
-		return s, sid, ref, SeenBefore
+	due := o.dueLocked(h)
+	if !due {
+		s.forgetOld(o.cfg.Now())
 	}
-	if !o.dueLocked(h) {
-		now := o.cfg.Now()
-		for len(s.came) > 0 && now.Sub(s.came[0]) > rateWindow {
-			s.came = s.came[1:]
-		}
-		if o.openLocked() >= maxOpen || len(s.came) >= rateCount {
-			return s, sid, ref, TooMany
-		}
-		s.came = append(s.came, now)
+	ref = c.reference()
+	c.joined, c.sid, c.endpoint, c.ending = true, s.session.ID(), s.company.OperationsEndpoint != "", o.ending
+	c.seen = s.seen[ref]
+	c.crowded = !due && (o.openLocked() >= maxOpen || len(s.came) >= rateCount)
+	if why = judge(c, o.judgement); why != "" {
+		return s, c.sid, ref, why
+	}
+	if !due {
+		s.came = append(s.came, o.cfg.Now())
 	}
 	s.seen[ref] = true
 	if h.Act() != nil {
 		o.due[h.Act()] = true
 	}
-	return s, sid, ref, ""
+	return s, c.sid, ref, ""
+}
+
+// forgetOld forgets when the sightings came that are too old to count.
+func (s *site) forgetOld(now time.Time) {
+	for len(s.came) > 0 && now.Sub(s.came[0]) > rateWindow {
+		s.came = s.came[1:]
+	}
 }
 
 // dueLocked reports whether h is what an act of ours was made for: the first reference that comes of it. No page can have
@@ -266,6 +266,9 @@ func (r *round) overLocked() bool {
 	return r.stopped != nil || (r.state == Settled && (r.outcome == Performed || r.outcome == Unknown))
 }
 
+// movesLocked reports whether the round goes on by itself.
+func (r *round) movesLocked() bool { return !r.state.final() && r.stopped == nil && !r.parked }
+
 // makesAgain notes that the round's act is made again for it: what comes of that is its own.
 func (r *round) makesAgain() {
 	r.ops.mu.Lock()
@@ -276,7 +279,7 @@ func (r *round) makesAgain() {
 func (o *Operations) openLocked() int {
 	n := 0
 	for _, r := range o.rounds {
-		if !r.state.final() && r.stopped == nil {
+		if r.movesLocked() {
 			n++
 		}
 	}

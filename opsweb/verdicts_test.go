@@ -36,8 +36,8 @@ func corpus() [][]string {
 	separators := []string{", ", ",", " ,\t", "  ,  ", "; ", ",,", " "}
 	bytes := []string{`"`, `\`, `,`, `;`, `=`, ` `, "\t", `(`, `)`, `:`, `?`, `@`, `%`, `*`, `-`, `.`, `_`, `0`, `9`, `a`, `Z`, `é`, "\x7f", "\x01", `~`, `/`}
 	all := slices.Collect(func(yield func([]string) bool) {
-		for _, lines := range fieldsThatCarryNoReference() {
-			if !yield(lines) {
+		for _, tc := range badFields() {
+			if !yield(tc.lines) {
 				return
 			}
 		}
@@ -78,10 +78,19 @@ func corpus() [][]string {
 //
 // Clauses: OPS3-4.19, OPS3-4.39
 func TestTheCorpusOfFieldsMeetsEveryVerdict(t *testing.T) {
-	counts := make(map[Refusal]int)
+	counts, kinds := make(map[Refusal]int), make(map[string]int)
 	var written strings.Builder
 	for _, lines := range corpus() {
-		ref, why := judgeFields(lines, "ses_1")
+		if field := strings.Join(lines, ","); len(lines) > 1 {
+			kinds["several lines"]++
+		} else {
+			for kind, mark := range map[string]string{"parameters": `";`, "a Token": "=ses_1", "an inner list": "=(", "a Byte Sequence": "=:", "a Display String": `=%"`} {
+				if strings.Contains(field, mark) {
+					kinds[kind]++
+				}
+			}
+		}
+		ref, why := judgeFields(lines)
 		counts[why]++
 		if (ref == "") != (why != "") {
 			t.Fatalf("%q: %q beside %q", lines, ref, why)
@@ -92,9 +101,14 @@ func TestTheCorpusOfFieldsMeetsEveryVerdict(t *testing.T) {
 		}
 		fmt.Fprintf(&written, "%s\n", line)
 	}
-	for _, why := range []Refusal{"", Malformed, OtherSid, BadRef} {
+	for _, why := range []Refusal{"", Malformed, NoSid, NoRef, OtherSid, BadRef} {
 		if counts[why] < corpusSize/50 {
 			t.Errorf("the verdict %q was met %d times in %d fields", why, counts[why], corpusSize)
+		}
+	}
+	for _, kind := range []string{"several lines", "parameters", "a Token", "an inner list", "a Byte Sequence", "a Display String"} {
+		if kinds[kind] < corpusSize/50 {
+			t.Errorf("%s was met %d times in %d fields", kind, kinds[kind], corpusSize)
 		}
 	}
 	if *verdictsFile != "" {

@@ -46,7 +46,9 @@ for (const { field, expected } of given.approvals) {
   await refused("Poppy-Approval for another operation", () => readApproval(field, { ...expected, operation_id: "other" }));
 }
 
-const malformed = "the header is not a well-formed dictionary of two strings";
+const malformed = "the header is not a well-formed dictionary";
+const noSid = "sid is missing or not a String";
+const noRef = "ref is missing or not a String";
 const otherSid = "sid names a Session that this context is not joined to";
 const badRef = "ref is not 1 to 2048 of A-Z a-z 0-9 - _ .";
 
@@ -62,13 +64,14 @@ function judge(lines, sid) {
   }
   const [named] = dictionary.get("sid") ?? [];
   const [ref] = dictionary.get("ref") ?? [];
-  if (typeof named !== "string" || typeof ref !== "string") return ["", malformed];
+  if (typeof named !== "string") return ["", noSid];
+  if (typeof ref !== "string") return ["", noRef];
   if (named !== sid) return ["", otherSid];
   return /^[A-Za-z0-9._-]{1,2048}$/.test(ref) ? [ref, ""] : ["", badRef];
 }
 
 // One check for each verdict of ours: the fields that got it get the same one here.
-const verdicts = new Map(["", malformed, otherSid, badRef].map((why) => [why, { fields: 0, undecided: 0, differences: [] }]));
+const verdicts = new Map(["", malformed, noSid, noRef, otherSid, badRef].map((why) => [why, { fields: 0, undecided: 0, differences: [] }]));
 for (const line of readFileSync(process.argv[3], "utf8").trim().split("\n")) {
   const { lines, sid, ref, why } = JSON.parse(line);
   const counts = verdicts.get(why);
