@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	recordFormat = 1
+	recordFormat = 1 // tokens in the open, or in the keyring
+	recordSealed = 2
 	maxRecord    = 256 << 10 // bytes
 )
 
-// record is an account's file. Tokens stands in it when the account's place is the file.
+// record is an account's file. Tokens, or Sealed, stands in it when the account's place is the file.
 type record struct {
 	Format     int             `json:"format"`
 	Issuer     string          `json:"issuer"`
@@ -36,6 +37,7 @@ type record struct {
 	Refreshing *time.Time      `json:"refreshing,omitempty"` // a refresh was sent then
 	Unrevoked  int             `json:"unrevoked,omitempty"`
 	Tokens     json.RawMessage `json:"tokens,omitempty"`
+	Sealed     []byte          `json:"sealed,omitempty"` // the tokens, of a home that has a lock
 }
 
 // tokens are an account's secrets: the token, and those it replaced that the Company has not revoked yet.
@@ -89,13 +91,17 @@ func readRecord(path string) (*record, error) {
 	if err := strictjson.Decode(data, strictjson.Limits{Bytes: maxRecord}, &r); err != nil {
 		return nil, fmt.Errorf("account %s is damaged; when you remove it, you sign in again", path) // the cause could quote a token
 	}
-	if r.Format != recordFormat {
-		return nil, fmt.Errorf("account %s has format %d, and this papaver reads format %d", path, r.Format, recordFormat)
+	if r.Format < recordFormat || r.Format > recordSealed {
+		return nil, fmt.Errorf("account %s has format %d, and this papaver reads formats %d and %d", path, r.Format, recordFormat, recordSealed)
 	}
 	return &r, nil
 }
 
 func (r *record) write(path string) error {
+	r.Format = recordFormat
+	if r.Sealed != nil {
+		r.Format = recordSealed
+	}
 	data, err := json.Marshal(r)
 	if err != nil {
 		return errors.New("account: it could not be encoded")

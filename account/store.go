@@ -18,6 +18,7 @@ import (
 
 	"github.com/papaver-agent/papaver/internal/durable"
 	"github.com/papaver-agent/papaver/internal/home"
+	"github.com/papaver-agent/papaver/lock"
 )
 
 const (
@@ -33,6 +34,7 @@ type Config struct {
 	Dir string // HOME/accounts
 	// Keyring keeps the tokens of accounts that are kept there. Without one such an account can't be used.
 	Keyring Keyring
+	Seals   lock.Seals // of the home
 	Now     func() time.Time
 	Rand    io.Reader
 }

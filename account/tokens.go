@@ -11,6 +11,7 @@ import (
 	"github.com/papaver-agent/papaver/internal/durable"
 	"github.com/papaver-agent/papaver/internal/randomid"
 	"github.com/papaver-agent/papaver/internal/secret"
+	"github.com/papaver-agent/papaver/lock"
 )
 
 // This file is the one place where a token goes to disk or into the keyring, and comes from there.
@@ -18,7 +19,13 @@ import (
 // reveal reads the tokens of a record from where they are kept.
 func (s *Store) reveal(ctx context.Context, r *record) (tokens, error) {
 	text := secret.New(string(r.Tokens))
-	if r.Place == PlaceKeyring {
+	var err error
+	switch {
+	case r.Sealed != nil:
+		if text, err = s.cfg.Seals.Unseal(r.Sealed); err != nil {
+			return tokens{}, fmt.Errorf("account at %s: %w", r.Domain, err)
+		}
+	case r.Place == PlaceKeyring:
 		ring, err := s.keyring()
 		if err != nil {
 			return tokens{}, err
@@ -41,9 +48,14 @@ func (s *Store) save(ctx context.Context, r *record, t tokens) error {
 		return err
 	}
 	r.Unrevoked = len(t.replaced)
-	r.Tokens = nil
+	r.Tokens, r.Sealed = nil, nil
 	if r.Place == PlaceFile {
-		r.Tokens = json.RawMessage(text.Reveal())
+		if r.Sealed, err = s.cfg.Seals.Seal(text); err != nil {
+			return fmt.Errorf("account at %s: %w", r.Domain, err)
+		}
+		if r.Sealed == nil {
+			r.Tokens = json.RawMessage(text.Reveal())
+		}
 	} else {
 		ring, err := s.keyring()
 		if err != nil {
@@ -118,3 +130,41 @@ func (s *Store) Check(ctx context.Context, p Place) error {
 }
 
 func (r *record) key() Key { return Key{Issuer: r.Issuer, Label: r.Label} }
+
+// Reseal writes every account whose token is in its file as a home with the seals to keeps it; the store's own open what
+// is sealed now. It waits for whoever uses a token. Accounts in the keyring stay as they are. An error says which account
+// was not written; those before it were.
+func (s *Store) Reseal(ctx context.Context, to lock.Seals) error {
+	accounts, err := s.List()
+	if err != nil {
+		return err
+	}
+	other := &Store{cfg: s.cfg}
+	other.cfg.Seals = to
+	for _, a := range accounts {
+		if a.Place != PlaceFile {
+			continue
+		}
+		if err := s.reseal(ctx, a.Key, other); err != nil && !errors.Is(err, ErrNone) { // signed out meanwhile
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) reseal(ctx context.Context, k Key, to *Store) error {
+	unlock, err := s.lock(ctx, k)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r, err := s.load(k)
+	if err != nil {
+		return err
+	}
+	t, err := s.reveal(ctx, r)
+	if err != nil {
+		return err
+	}
+	return to.save(ctx, r, t)
+}
