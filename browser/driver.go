@@ -66,6 +66,8 @@ type Engine interface {
 	NewTab(ctx context.Context, id ContextID) (Tab, error)
 	// Targets lists every tab, frame in a process of its own, and worker.
 	Targets(ctx context.Context) ([]Target, error)
+	// FramesIn lists the frames that live in the process of a tab, or of a frame in a process of its own, itself included.
+	FramesIn(ctx context.Context, id TargetID) ([]TargetID, error)
 	// Release lets a paused response go on to the page, unchanged. Fail breaks it off.
 	Release(ctx context.Context, id PausedID) error
 	Fail(ctx context.Context, id PausedID) error
@@ -80,15 +82,15 @@ type Target struct {
 	ID      TargetID
 	Type    string
 	Context ContextID
+	Parent  TargetID // the frame that it is in: of a frame in a process of its own
 }
 
 // Tab is a page of a browser context. A driver answers dialogs by itself: a beforeunload question is accepted, every
-// other one dismissed. Its methods need not be safe for concurrent use, but for Frames, Activity and Document.
+// other one dismissed. Its methods need not be safe for concurrent use, but for Activity and Document.
 type Tab interface {
+	Documents
 	// ID is the tab's, and its main frame's.
 	ID() TargetID
-	// Frames lists the frames of the tab that live in the tab's own process, the main frame included.
-	Frames(ctx context.Context) ([]TargetID, error)
 	// Navigate returns when the new document is there (its load goes on) or is a *[LoadError].
 	Navigate(ctx context.Context, url string) error
 	// Reload makes the request of the present document again; that of a form POST posts again.

@@ -47,7 +47,8 @@ type fakeEngine struct {
 	mu      sync.Mutex
 	went    []letGo
 	targets []Target
-	asked   int // for targets
+	frames  map[TargetID][]TargetID // in the process of each
+	asked   int                     // for targets
 	tabs    []*fakeTab
 	closed  int
 }
@@ -111,6 +112,12 @@ func (e *fakeEngine) Close(context.Context) error {
 // die ends the fake Chromium, as a kill would.
 func (e *fakeEngine) die() { e.dead.Do(func() { close(e.gone) }) }
 
+func (e *fakeEngine) FramesIn(_ context.Context, id TargetID) ([]TargetID, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]TargetID{id}, e.frames[id]...), nil
+}
+
 // of are the calls that let go of a response.
 func (e *fakeEngine) of(id PausedID) []letGo {
 	e.mu.Lock()
@@ -122,7 +129,6 @@ func (e *fakeEngine) of(id PausedID) []letGo {
 type fakeTab struct {
 	engine *fakeEngine
 	id     TargetID
-	frames []TargetID
 	// onSubmit is called when the form in the document is submitted.
 	onSubmit func()
 	onClose  func()
@@ -142,9 +148,8 @@ type fakeTab struct {
 	isClosed bool
 }
 
-func (t *fakeTab) ID() TargetID                               { return t.id }
-func (t *fakeTab) Frames(context.Context) ([]TargetID, error) { return append(t.frames, t.id), nil }
-func (t *fakeTab) Reload(context.Context) error               { return nil }
+func (t *fakeTab) ID() TargetID                 { return t.id }
+func (t *fakeTab) Reload(context.Context) error { return nil }
 
 func (t *fakeTab) Navigate(_ context.Context, url string) error {
 	t.mu.Lock()
@@ -173,6 +178,19 @@ func (t *fakeTab) Call(ctx context.Context, function string, result any, _ ...an
 	}
 	return t.callErr
 }
+
+func (t *fakeTab) Frames(context.Context) ([]Frame, error) {
+	return []Frame{{ID: t.id, Document: t.Document()}}, nil
+}
+
+func (t *fakeTab) CallIn(ctx context.Context, _ TargetID, function string, result any, args ...any) error {
+	return t.Call(ctx, function, result, args...)
+}
+
+func (t *fakeTab) Element(context.Context, TargetID, string, ...any) (Node, error) { return 1, nil }
+func (t *fakeTab) Owner(context.Context, Frame) (Node, error)                      { return 1, nil }
+
+func (t *fakeTab) Accessible(context.Context, TargetID, *AXQuery) ([]AXNode, error) { return nil, nil }
 
 func (t *fakeTab) Click(context.Context, float64, float64, int) error { return nil }
 func (t *fakeTab) Type(context.Context, string) error                 { return nil }

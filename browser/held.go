@@ -4,6 +4,13 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	framesTimeout = 2 * time.Second // for a page to say which frames are in it
+	askedAtOnce   = 8               // pages that are asked that
 )
 
 // Held is a response that our own browser received over the network and has not yet shown to the page. It can be made
@@ -134,8 +141,8 @@ func (b *Browser) observe(p Paused) *tabState {
 	return tab
 }
 
-// contextOf finds the browser context of a frame or worker, and the target it is in: a tab we opened, a target of its own, or a frame inside
-// a tab we opened.
+// contextOf finds the browser context of a frame or worker, and the target it is in: a tab that we opened, a target of its
+// own, or a frame inside a page of one of our contexts.
 func (b *Browser) contextOf(ctx context.Context, frame TargetID) (ContextID, TargetID, bool) {
 	b.mu.Lock()
 	tab := b.tabs[frame]
@@ -153,15 +160,53 @@ func (b *Browser) contextOf(ctx context.Context, frame TargetID) (ContextID, Tar
 		}
 	}
 	b.mu.Lock()
-	tabs := make([]*tabState, 0, len(b.tabs))
-	for _, t := range b.tabs {
-		tabs = append(tabs, t)
-	}
+	ours := slices.DeleteFunc(targets, func(t Target) bool {
+		return b.contexts[t.Context] == nil || (t.Type != "page" && t.Type != "iframe")
+	})
 	b.mu.Unlock()
-	for _, t := range tabs {
-		if frames, err := t.tab.Frames(ctx); err == nil && slices.Contains(frames, frame) {
-			return t.context, t.tab.ID(), true
-		}
+	holder, found := b.holderOf(ctx, ours, frame)
+	return holder.Context, holder.ID, found
+}
+
+// holderOf finds the target in whose process a frame lives. Each is asked what is in it, a few at a time: one whose script
+// runs for ever does not answer, and holds up none of the others for long.
+func (b *Browser) holderOf(ctx context.Context, targets []Target, frame TargetID) (holder Target, found bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var asking sync.WaitGroup
+	holders := make(chan Target, len(targets))
+	turns := make(chan struct{}, askedAtOnce)
+	for _, t := range targets {
+		asking.Go(func() {
+			select {
+			case turns <- struct{}{}:
+				defer func() { <-turns }()
+			case <-ctx.Done():
+				return
+			}
+			ctx, cancel := context.WithTimeout(ctx, framesTimeout)
+			defer cancel()
+			if frames, err := b.engine.FramesIn(ctx, t.ID); err == nil && slices.Contains(frames, frame) {
+				holders <- t
+			}
+		})
 	}
-	return "", "", false
+	asked := make(chan struct{})
+	go func() {
+		asking.Wait()
+		close(asked)
+	}()
+	select {
+	case holder = <-holders:
+		cancel()
+		<-asked
+		return holder, true
+	case <-asked:
+	}
+	select {
+	case holder = <-holders:
+		return holder, true
+	default:
+		return Target{}, false
+	}
 }

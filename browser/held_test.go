@@ -121,10 +121,12 @@ func TestAResponseBelongsToTheContextOfWhoAskedForIt(t *testing.T) {
 		given := make(chan Held, 1)
 		b, d := startFake(t, func(_ context.Context, h Held) { given <- h })
 		one, two := fakeContext(t, b), fakeContext(t, b)
-		tabOf(one).frames = []TargetID{"frame-1"}
-		tabOf(two).frames = []TargetID{"frame-2"}
+		d.engine.frames = map[TargetID][]TargetID{
+			tabOf(one).id: {"frame-1"}, tabOf(two).id: {"frame-2"}, "popup": {"frame-3"}, "apart": {"frame-4"}, "foreign": {"frame-5"},
+		}
 		d.engine.targets = []Target{
-			{ID: "popup", Type: "page", Context: two.ID()}, {ID: "worker", Type: "worker", Context: one.ID()},
+			{ID: tabOf(one).id, Type: "page", Context: one.ID()}, {ID: tabOf(two).id, Type: "page", Context: two.ID()},
+			{ID: "popup", Type: "page", Context: two.ID()}, {ID: "apart", Type: "iframe", Context: two.ID()}, {ID: "worker", Type: "worker", Context: one.ID()},
 			{ID: "foreign", Type: "page", Context: "somebody's"}, {ID: "bare", Type: "iframe"},
 		}
 		for i, tc := range []struct {
@@ -141,6 +143,9 @@ func TestAResponseBelongsToTheContextOfWhoAskedForIt(t *testing.T) {
 			{"foreign", "somebody's", "foreign", true, true},
 			{"frame-1", one.ID(), tabOf(one).id, true, true},
 			{"frame-2", two.ID(), tabOf(two).id, true, true},
+			{"frame-3", two.ID(), "popup", true, true},
+			{"frame-4", two.ID(), "apart", true, true},
+			{"frame-5", "", "", false, true},
 			{"bare", "", "", false, true},
 			{"nobody", "", "", false, true},
 			{"", "", "", false, true},
@@ -209,7 +214,8 @@ func TestTheMainDocumentIsThatOfTheActsTab(t *testing.T) {
 		given := make(chan Held, 1)
 		b, d := startFake(t, func(_ context.Context, h Held) { given <- h })
 		c := fakeContext(t, b)
-		tabOf(c).frames = []TargetID{"frame"}
+		d.engine.targets = []Target{{ID: tabOf(c).id, Type: "page", Context: c.ID()}}
+		d.engine.frames = map[TargetID][]TargetID{tabOf(c).id: {"frame"}}
 		made, err := c.Do(t.Context(), Act{Kind: Navigate, URL: "https://shop.test/"})
 		if err != nil {
 			t.Fatal(err)

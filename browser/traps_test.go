@@ -120,7 +120,7 @@ func TestAFrameOfAnotherSiteHasAProcessOfItsOwn(t *testing.T) {
 				t.Fatalf("the frame is in its page's process: %v", targets(t, e))
 			}
 		}
-		if frames, err := tab.Frames(t.Context()); err != nil || len(frames) != 1 {
+		if frames, err := e.FramesIn(t.Context(), tab.ID()); err != nil || len(frames) != 1 {
 			t.Errorf("frames of the page's process: %v, %v", frames, err)
 		}
 	})

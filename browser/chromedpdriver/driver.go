@@ -59,7 +59,7 @@ func (d Driver) Start(ctx context.Context, p browser.Process, paused func(browse
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	allocated, _ := chromedp.NewExecAllocator(life, options...)
 	root, _ := chromedp.NewContext(allocated, chromedp.WithLogf(quiet), chromedp.WithErrorf(quiet), chromedp.WithDebugf(func(string, ...any) {}))
-	e := &engine{root: root, end: end, sent: p.Sent}
+	e := &engine{root: root, end: end, sent: p.Sent, parts: make(map[target.SessionID]func())}
 
 	started := make(chan error, 1)
 	go func() { started <- chromedp.Do(root) }()
@@ -75,6 +75,7 @@ func (d Driver) Start(ctx context.Context, p browser.Process, paused func(browse
 		return nil, ctx.Err()
 	}
 	e.browser = chromedp.FromContext(root).Browser
+	e.watchParts()
 	if err := e.hold(ctx, p.Guard, paused); err != nil {
 		return nil, errors.Join(err, e.Close(ctx))
 	}
@@ -97,7 +98,8 @@ type engine struct {
 	sent    func(browser.TargetID, browser.RequestID, bool) // Process.Sent
 
 	mu       sync.Mutex
-	closing  bool // guarded by mu; nothing is watched any more
+	closing  bool                        // guarded by mu; nothing is watched any more
+	parts    map[target.SessionID]func() // guarded by mu; what is done when the part with that session is gone
 	watching sync.WaitGroup
 }
 
@@ -226,7 +228,7 @@ func (e *engine) Targets(ctx context.Context) ([]browser.Target, error) {
 	}
 	targets := make([]browser.Target, 0, len(res.TargetInfos))
 	for _, info := range res.TargetInfos {
-		targets = append(targets, browser.Target{ID: browser.TargetID(info.TargetID), Type: info.Type, Context: browser.ContextID(info.BrowserContextID)})
+		targets = append(targets, browser.Target{ID: browser.TargetID(info.TargetID), Type: info.Type, Context: browser.ContextID(info.BrowserContextID), Parent: browser.TargetID(info.ParentFrameID)})
 	}
 	return targets, nil
 }

@@ -2,7 +2,6 @@ package chromedpdriver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -13,7 +12,6 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"github.com/papaver-agent/papaver/browser"
@@ -29,7 +27,7 @@ const (
 
 // NewTab implements [browser.Engine].
 func (e *engine) NewTab(ctx context.Context, id browser.ContextID) (browser.Tab, error) {
-	t := &tab{sent: e.sent, activity: browser.NewActivity()}
+	t := &tab{engine: e, sent: e.sent, activity: browser.NewActivity()}
 	tabCtx, closeTab := chromedp.NewContext(e.root, chromedp.WithExistingBrowserContext(cdp.BrowserContextID(id)), chromedp.WithListener(t.event))
 	opened := make(chan error, 1)
 	go func() { opened <- chromedp.Do(tabCtx) }() // its life is the browser's, so ctx cannot be given to it
@@ -64,13 +62,16 @@ func (e *engine) NewTab(ctx context.Context, id browser.ContextID) (browser.Tab,
 
 // tab implements [browser.Tab].
 type tab struct {
+	engine   *engine
 	target   *chromedp.Target // written before the tab is anybody's
 	sent     func(browser.TargetID, browser.RequestID, bool)
 	activity *browser.Activity
 
 	mu      sync.Mutex
-	dialogs func(accept bool) // answers a dialog; nil until the tab is there
-	main    cdp.FrameID       // empty until then
+	dialogs func(accept bool)                     // answers a dialog; nil until the tab is there
+	main    cdp.FrameID                           // empty until then
+	parts   map[browser.TargetID]*part            // the processes it has frames in, by their first frame; its own is not among them
+	places  map[browser.TargetID]*chromedp.Target // where each frame lives, as it was when they were last listed
 }
 
 // event keeps count of what is under way. chromedp calls it on the goroutine that reads the tab's messages, in their
@@ -120,26 +121,6 @@ func (t *tab) Document() string                 { return t.activity.Document() }
 
 func (t *tab) ID() browser.TargetID { return browser.TargetID(t.target.TargetID) }
 
-func (t *tab) Frames(ctx context.Context) ([]browser.TargetID, error) {
-	res, err := cdp.Call(ctx, t.target, page.GetFrameTree, cdp.Empty{})
-	if err != nil {
-		return nil, t.wrap(err)
-	}
-	var ids []browser.TargetID
-	var walk func(*page.FrameTree)
-	walk = func(f *page.FrameTree) {
-		if f == nil || f.Frame == nil {
-			return
-		}
-		ids = append(ids, browser.TargetID(f.Frame.ID))
-		for _, child := range f.ChildFrames {
-			walk(child)
-		}
-	}
-	walk(res.FrameTree)
-	return ids, nil
-}
-
 func (t *tab) Navigate(ctx context.Context, url string) error {
 	res, err := cdp.Call(ctx, t.target, page.Navigate, page.NavigateParams{URL: url})
 	if err != nil {
@@ -159,35 +140,6 @@ func (t *tab) Reload(ctx context.Context) error {
 func (t *tab) SetDocument(ctx context.Context, html string) error {
 	_, err := cdp.Call(ctx, t.target, page.SetDocumentContent, page.SetDocumentContentParams{FrameID: t.main, HTML: html})
 	return t.wrap(err)
-}
-
-func (t *tab) Call(ctx context.Context, function string, result any, args ...any) error {
-	w, err := cdp.Call(ctx, t.target, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: t.main, WorldName: world})
-	if err != nil {
-		return t.wrap(err)
-	}
-	arguments := make([]*runtime.CallArgument, len(args))
-	for i, a := range args {
-		value, err := json.Marshal(a)
-		if err != nil {
-			return fmt.Errorf("argument %d: %w", i, err)
-		}
-		arguments[i] = &runtime.CallArgument{Value: value}
-	}
-	byValue := true
-	res, err := cdp.Call(ctx, t.target, runtime.CallFunctionOn, runtime.CallFunctionOnParams{
-		FunctionDeclaration: function, ExecutionContextID: w.ExecutionContextID, Arguments: arguments, ReturnByValue: &byValue,
-	})
-	if err != nil {
-		return t.wrap(err)
-	}
-	if res.ExceptionDetails != nil {
-		return errors.New("the page could not be asked: " + res.ExceptionDetails.Text)
-	}
-	if res.Result == nil || len(res.Result.Value) == 0 {
-		return errors.New("the page could not be asked: no value came back")
-	}
-	return json.Unmarshal(res.Result.Value, result)
 }
 
 func (t *tab) Click(ctx context.Context, x, y float64, count int) error {

@@ -155,7 +155,7 @@ func (e *engine) dispatch(paused func(browser.Paused)) {
 			t := e.tabs[proto.TargetSessionID(ev.SessionID)]
 			e.mu.Unlock()
 			if t != nil {
-				t.event(ev.Method, ev.Params)
+				t.event(proto.TargetSessionID(ev.SessionID), ev.Method, ev.Params)
 			}
 		case ev.Method == "Fetch.requestPaused":
 			if p, ok := decodePaused(ev.Params); ok {
@@ -179,8 +179,12 @@ func (e *engine) detached(params []byte) {
 	t := e.tabs[ev.SessionID]
 	delete(e.tabs, ev.SessionID)
 	e.mu.Unlock()
-	if t != nil {
+	switch {
+	case t == nil:
+	case t.session == ev.SessionID:
 		t.end(browser.ErrTabGone)
+	default:
+		t.lost(ev.SessionID)
 	}
 }
 
@@ -253,15 +257,31 @@ func (e *engine) Cookies(ctx context.Context, id browser.ContextID) ([]browser.C
 
 func (e *engine) Targets(ctx context.Context) ([]browser.Target, error) {
 	// An entry that excludes nothing asks for every type, workers and frames too.
-	res, err := proto.TargetGetTargets{Filter: proto.TargetTargetFilter{{}}}.Call(e.on(ctx))
+	params := proto.TargetGetTargets{Filter: proto.TargetTargetFilter{{}}}
+	answer, err := e.on(ctx).Call(ctx, "", params.ProtoReq(), params)
 	if err != nil {
 		return nil, err
 	}
-	targets := make([]browser.Target, 0, len(res.TargetInfos))
-	for _, info := range res.TargetInfos {
-		targets = append(targets, browser.Target{ID: browser.TargetID(info.TargetID), Type: string(info.Type), Context: browser.ContextID(info.BrowserContextID)})
+	// rod's own type does not have a frame's parent.
+	var res struct {
+		Infos []targetInfo `json:"targetInfos"`
+	}
+	if err := json.Unmarshal(answer, &res); err != nil {
+		return nil, err
+	}
+	targets := make([]browser.Target, 0, len(res.Infos))
+	for _, info := range res.Infos {
+		targets = append(targets, browser.Target{ID: info.ID, Type: info.Type, Context: info.Context, Parent: info.Parent})
 	}
 	return targets, nil
+}
+
+// targetInfo is CDP's Target.TargetInfo.
+type targetInfo struct {
+	ID      browser.TargetID  `json:"targetId"`
+	Type    string            `json:"type"`
+	Context browser.ContextID `json:"browserContextId"`
+	Parent  browser.TargetID  `json:"parentFrameId"`
 }
 
 func (e *engine) Release(ctx context.Context, id browser.PausedID) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-rod/rod/lib/cdp"
@@ -60,7 +61,7 @@ func (e *engine) open(ctx context.Context, id browser.ContextID) (*tab, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tab{engine: e, id: target.TargetID, activity: browser.NewActivity()}
+	t := &tab{engine: e, id: target.TargetID, activity: browser.NewActivity(), parts: make(map[proto.TargetSessionID]*part)}
 	t.gone, t.end = context.WithCancelCause(e.life)
 	if err := t.attach(ctx); err != nil {
 		t.end(browser.ErrTabGone)
@@ -78,6 +79,10 @@ type tab struct {
 	gone     context.Context       // ends with the tab, its cause is ErrTabGone, or with the Chromium
 	end      context.CancelCauseFunc
 	activity *browser.Activity
+
+	mu     sync.Mutex
+	parts  map[proto.TargetSessionID]*part            // the processes it has frames in; its own is not among them
+	places map[browser.TargetID]proto.TargetSessionID // of each frame, when they were last listed
 }
 
 // attach opens the tab's session and has it tell what happens in it.
@@ -99,7 +104,7 @@ func (t *tab) attach(ctx context.Context) error {
 func (t *tab) on(ctx context.Context) session { return session{t.engine, ctx, t.session, t.gone} }
 
 // event keeps count of what is under way. It is called in the order of the events, and must not block or call Chromium.
-func (t *tab) event(method string, params []byte) {
+func (t *tab) event(session proto.TargetSessionID, method string, params []byte) {
 	if method == "Network.dataReceived" { // the most frequent one, and it says nothing of that
 		return
 	}
@@ -123,8 +128,10 @@ func (t *tab) event(method string, params []byte) {
 			t.engine.sent(t.ID(), ev.RequestID, t.activity.Busy())
 		}
 		t.activity.Sent(ev.RequestID, ev.LoaderID, ev.Type, main)
+		t.sentBy(session, ev.RequestID)
 	case "Network.responseReceived", "Network.loadingFinished", "Network.loadingFailed":
 		t.activity.Answered(ev.RequestID)
+		t.answeredTo(session, ev.RequestID)
 	case "Page.frameRequestedNavigation":
 		if main {
 			t.activity.Coming()
@@ -154,26 +161,6 @@ func (t *tab) Activity() (int, <-chan struct{}) { return t.activity.Count() }
 func (t *tab) Document() string                 { return t.activity.Document() }
 func (t *tab) ID() browser.TargetID             { return browser.TargetID(t.id) }
 
-func (t *tab) Frames(ctx context.Context) ([]browser.TargetID, error) {
-	res, err := proto.PageGetFrameTree{}.Call(t.on(ctx))
-	if err != nil {
-		return nil, wrap(err)
-	}
-	var ids []browser.TargetID
-	var walk func(*proto.PageFrameTree)
-	walk = func(f *proto.PageFrameTree) {
-		if f == nil || f.Frame == nil {
-			return
-		}
-		ids = append(ids, browser.TargetID(f.Frame.ID))
-		for _, child := range f.ChildFrames {
-			walk(child)
-		}
-	}
-	walk(res.FrameTree)
-	return ids, nil
-}
-
 func (t *tab) Navigate(ctx context.Context, url string) error {
 	res, err := proto.PageNavigate{URL: url}.Call(t.on(ctx))
 	if err != nil {
@@ -189,53 +176,6 @@ func (t *tab) Reload(ctx context.Context) error { return wrap(proto.PageReload{}
 
 func (t *tab) SetDocument(ctx context.Context, html string) error {
 	return wrap(proto.PageSetDocumentContent{FrameID: proto.PageFrameID(t.id), HTML: html}.Call(t.on(ctx)))
-}
-
-// argument is a value for a function of ours, and call its call. rod's own types would decode values and encode them anew.
-type argument struct {
-	Value json.RawMessage `json:"value"`
-}
-
-type call struct {
-	FunctionDeclaration string                          `json:"functionDeclaration"`
-	ExecutionContextID  proto.RuntimeExecutionContextID `json:"executionContextId"`
-	Arguments           []argument                      `json:"arguments"`
-	ReturnByValue       bool                            `json:"returnByValue"`
-}
-
-func (t *tab) Call(ctx context.Context, function string, result any, args ...any) error {
-	w, err := proto.PageCreateIsolatedWorld{FrameID: proto.PageFrameID(t.id), WorldName: world}.Call(t.on(ctx))
-	if err != nil {
-		return wrap(err)
-	}
-	c := call{FunctionDeclaration: function, ExecutionContextID: w.ExecutionContextID, Arguments: make([]argument, len(args)), ReturnByValue: true}
-	for i, a := range args {
-		if c.Arguments[i].Value, err = json.Marshal(a); err != nil {
-			return fmt.Errorf("argument %d: %w", i, err)
-		}
-	}
-	answer, err := t.on(ctx).Call(ctx, string(t.session), proto.RuntimeCallFunctionOn{}.ProtoReq(), c)
-	if err != nil {
-		return wrap(err)
-	}
-	var res struct {
-		Result struct {
-			Value json.RawMessage `json:"value"`
-		} `json:"result"`
-		Exception *struct {
-			Text string `json:"text"`
-		} `json:"exceptionDetails"`
-	}
-	if err := json.Unmarshal(answer, &res); err != nil {
-		return fmt.Errorf("the page's answer: %w", err)
-	}
-	if res.Exception != nil {
-		return errors.New("the page could not be asked: " + res.Exception.Text)
-	}
-	if len(res.Result.Value) == 0 {
-		return errors.New("the page could not be asked: no value came back")
-	}
-	return json.Unmarshal(res.Result.Value, result)
 }
 
 // Click does not use rod's own click, which waits for ever for a tab in the back to draw.
