@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/internal/randomid"
+	"github.com/papaver-agent/papaver/lock"
+	"github.com/papaver-agent/papaver/operation"
 )
 
 var (
@@ -34,6 +36,8 @@ type Config struct {
 	// Record writes a decision down. The desk makes no decision known before Record returned nil; an error leaves
 	// the request pending. Required.
 	Record func(ctx context.Context, r Request, d Decision) error
+	// Lock is the home's, when it has one: a User's answer counts only with its signature.
+	Lock *lock.Lock
 	// Now is the wall clock; time.Now when nil.
 	Now func() time.Time
 	// Rand gives the bytes of request ids; crypto/rand when nil.
@@ -121,7 +125,8 @@ func (d *Desk) Ask(ctx context.Context, r Request) (Decision, error) {
 
 // Decide gives a request its one answer. The first call wins; later calls change nothing and return ErrAnswered with
 // the decision that won. An answer to other terms than the open ones is ErrOtherTerms, one after the deadline is
-// ErrAnswered with an expired decision. Decide returns only after the decision is recorded. Safe for concurrent use.
+// ErrAnswered with an expired decision, and a User's at a locked home without its signature is [lock.ErrSignature].
+// Decide returns only after the decision is recorded. Safe for concurrent use.
 // Requests and decisions, "Deadlines and Cancellation"; OPS3-5.06.
 func (d *Desk) Decide(ctx context.Context, a Answer) (Decision, error) {
 	e, err := d.find(a.shown.Request)
@@ -131,7 +136,12 @@ func (d *Desk) Decide(ctx context.Context, a Answer) (Decision, error) {
 	if a.shown != e.request.Shows() {
 		return Decision{}, ErrOtherTerms
 	}
-	decision := Decision{State: Denied, Approver: a.approver, InputType: a.inputType, Shown: a.shown}
+	if d.cfg.Lock != nil && a.approver == operation.ByUser {
+		if err := d.cfg.Lock.Verify(e.request.Statement(a.approved), a.signature); err != nil {
+			return Decision{}, err
+		}
+	}
+	decision := Decision{State: Denied, Approver: a.approver, InputType: a.inputType, Shown: a.shown, Signature: a.signature}
 	if a.approved {
 		decision.State = Approved
 		decision.ExpiresAt = e.request.Question.Operation.ExpiresAt

@@ -9,6 +9,7 @@ package approval
 import (
 	"time"
 
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/operation"
 )
 
@@ -104,11 +105,30 @@ type Answer struct {
 	approver  operation.Approver
 	approved  bool
 	inputType string
+	signature lock.Signature
 }
 
 // FromUser is the answer of a User who pressed a key after shown was drawn (Operations v3, section 5).
 func FromUser(approved bool, shown Shown) Answer {
 	return Answer{shown: shown, approver: operation.ByUser, approved: approved, inputType: "typed"}
+}
+
+// Signed is the answer with the signature of the home's lock over what [Request.Statement] says.
+func (a Answer) Signed(sig lock.Signature) Answer {
+	a.signature = sig
+	return a
+}
+
+// Signature is the lock's; empty when there is none.
+func (a Answer) Signature() lock.Signature { return a.signature }
+
+// Statement is what the signature of an answer to r is over.
+func (r Request) Statement(approved bool) lock.Statement {
+	shown := r.Shows()
+	return lock.Statement{
+		Request: string(shown.Request), Kind: string(r.Question.Kind), Company: r.Question.Company.Domain,
+		Operation: shown.OperationID, Revision: shown.Revision, TermsHash: shown.TermsHash, Approved: approved,
+	}
 }
 
 // Shown returns what the answer was given to.
@@ -127,6 +147,8 @@ type Decision struct {
 	// every other state.
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 	Shown     Shown     `json:"shown"`
+	// Signature is that of the home's lock, when it has one and a User answered.
+	Signature lock.Signature `json:"signature,omitempty"`
 }
 
 // Refusal is a no that nobody had to press a key for: the answer of a run that may not ask.

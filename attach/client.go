@@ -141,7 +141,7 @@ func (l *link) ask(ctx context.Context, a approval.Answer) (approval.Decision, e
 	number, reply := l.number, make(chan decided, 1)
 	l.waiting[number] = reply
 	_ = l.conn.SetWriteDeadline(time.Now().Add(dialTimeout))
-	err := writeMessage(l.conn, message{Answer: &answer{Number: number, Approved: a.Approved(), Shown: a.Shown()}})
+	err := writeMessage(l.conn, message{Answer: &answer{Number: number, Approved: a.Approved(), Shown: a.Shown(), Signature: a.Signature()}})
 	l.mu.Unlock()
 	if err != nil {
 		return approval.Decision{}, fmt.Errorf("%w: %w", ErrProcessGone, err)

@@ -168,7 +168,7 @@ func (s *Server) read(ctx context.Context, conn net.Conn, replies chan<- message
 		if m.Answer == nil {
 			continue // a later version's message
 		}
-		d, err := s.source.Decide(ctx, approval.FromUser(m.Answer.Approved, m.Answer.Shown))
+		d, err := s.source.Decide(ctx, approval.FromUser(m.Answer.Approved, m.Answer.Shown).Signed(m.Answer.Signature))
 		select {
 		case replies <- message{Decided: &decided{Number: m.Answer.Number, Decision: d, Refused: refusalOf(err)}}:
 		case <-ctx.Done():

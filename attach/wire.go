@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/papaver-agent/papaver/approval"
+	"github.com/papaver-agent/papaver/lock"
 )
 
 // protocol is the version of the wire. A process of another one is left alone.
@@ -48,6 +49,8 @@ type answer struct {
 	Number   int            `json:"number"`
 	Approved bool           `json:"approved"`
 	Shown    approval.Shown `json:"shown"`
+	// Signature is that of the home's lock, when it has one.
+	Signature lock.Signature `json:"signature,omitempty"`
 }
 
 type decided struct {
@@ -61,6 +64,7 @@ var refusals = map[string]error{
 	"answered":    approval.ErrAnswered,
 	"unknown":     approval.ErrUnknownRequest,
 	"other-terms": approval.ErrOtherTerms,
+	"unsigned":    lock.ErrSignature,
 }
 
 func refusalOf(err error) string {
