@@ -19,10 +19,10 @@ type Seals struct {
 // SealsOf is that of the home whose lock's folder is dir, with the lock open by key, or not when key is nil.
 func SealsOf(dir string, key *Key) Seals { return Seals{dir: dir, key: key} }
 
-// Seal closes text when the home has a lock; sealed is nil when it has none. The lock must be open, ErrLocked: what is
-// only written in the file could be a stranger's lock, and what is sealed for that one is the stranger's. ErrChanged
-// when the home's lock is not the open one any more.
-func (s Seals) Seal(text secret.Text) (sealed []byte, err error) {
+// Lock is the home's lock, which must be open; nil when the home has none. ErrLocked when it is not open: what is
+// only written in the file could be a stranger's, and what is sealed for that one is the stranger's. ErrChanged when the
+// home's lock is not the open one any more.
+func (s Seals) Lock() (*Lock, error) {
 	if s.dir == "" {
 		return nil, nil
 	}
@@ -39,7 +39,16 @@ func (s Seals) Seal(text secret.Text) (sealed []byte, err error) {
 	case now.Fingerprint() != s.key.lock.Fingerprint():
 		return nil, ErrChanged
 	}
-	return s.key.lock.Seal([]byte(text.Reveal()))
+	return &s.key.lock, nil
+}
+
+// Seal closes text when the home has a lock; sealed is nil when it has none. Its errors are those of Lock.
+func (s Seals) Seal(text secret.Text) (sealed []byte, err error) {
+	l, err := s.Lock()
+	if l == nil || err != nil {
+		return nil, err
+	}
+	return l.Seal([]byte(text.Reveal()))
 }
 
 // Unseal opens what Seal closed; ErrLocked when the lock is not open, or gone.
