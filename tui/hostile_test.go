@@ -181,8 +181,8 @@ func TestNoCharacterOfTheTermsIsLost(t *testing.T) {
 			q := short(t)
 			q.Request.Question.Operation.Terms = terms(t, raw)
 			var got strings.Builder
-			for _, l := range termLines(c.question(q).terms, w-2, unicodeMarks()) {
-				for _, s := range l {
+			for _, l := range termLines(c.question(q).terms, w-2, newPainter(false, true, time.UTC)) {
+				for _, s := range l.line {
 					if !s.ours {
 						got.WriteString(s.text)
 					}
@@ -201,8 +201,8 @@ func TestDeepTermsStayReadable(t *testing.T) {
 	q := short(t)
 	q.Request.Question.Operation.Terms = terms(t, raw)
 	for w := minWidth; w <= 120; w += 10 {
-		lines := termLines(charset{true}.question(q).terms, w-2, unicodeMarks())
-		last := lines[len(lines)-1].text()
+		lines := termLines(charset{true}.question(q).terms, w-2, newPainter(false, true, time.UTC))
+		last := lines[len(lines)-1].line.text()
 		if !strings.Contains(last, "the bottom") || terminalWidth(last) > w-2 {
 			t.Errorf("at %d columns the last line is %q", w, last)
 		}

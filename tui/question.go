@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"time"
 
 	"github.com/papaver-agent/papaver/approval"
@@ -62,16 +63,19 @@ func ourLines(q question, w int, note words, now time.Time) []line {
 	if q.account == (plaintext.Text{}) {
 		add(wSession, say(wGuest))
 	} else {
-		add(wSession, line{ours(wAccount, plain), theirs(q.account, plain)})
+		add(wSession, append(line{ours(wAccount, plain)}, turned(q.account, plain)...))
 	}
 	if q.act == (plaintext.Text{}) {
 		add(wAct, line{ours(wNoAct, alert)})
 	} else {
-		add(wAct, line{theirs(q.act, plain)})
+		add(wAct, turned(q.act, plain))
 	}
 	add(wAnswerBy, say(moment(q.deadline, now)))
 	for _, d := range q.differences {
-		out = append(out, flow(line{ours(differs, alert), theirs(d, alert)}, w, nil, say("  "))...)
+		out = append(out, flow(append(line{ours(differs, alert)}, turned(d, alert)...), w, nil, say("  "))...)
+	}
+	if len(q.differences) == 0 && q.kind == approval.KindApproval {
+		add(wChecked, say(agreeWords(len(q.summary) > 0)))
 	}
 	if q.kind == approval.KindRerun {
 		out = append(out, flow(line{ours(wRerun, alert)}, w, nil, nil)...)
@@ -91,9 +95,9 @@ func companyLines(q question, p painter, w int) []line {
 			ours(corner+m.rule, faint), ours(label, strong), ours(repeat(m.rule, w-2-label.cells()), faint),
 		}, w))
 	}
-	framed := func(lines []line) {
+	fill := func(lines []framed) {
 		for _, l := range lines {
-			out = append(out, append(line{ours(m.bar+" ", faint)}, l...))
+			out = append(out, l.edge(m))
 		}
 	}
 	corner, label := m.top, wTheirTerms
@@ -102,11 +106,14 @@ func companyLines(q question, p painter, w int) []line {
 	}
 	if len(q.summary) > 0 {
 		border(corner, wTheirWords)
-		framed(summaryLines(q.summary, w-2))
+		fill(theirLines(summaryLines(q.summary, w-2)))
+		if slices.ContainsFunc(q.summary, plaintext.RightToLeft) {
+			fill(besideLines([]words{wRightToLeftValue}, 0, w-2))
+		}
 		corner = m.middle
 	}
 	border(corner, label)
-	framed(termLines(q.terms, w-2, m))
+	fill(termLines(q.terms, w-2, p))
 	border(m.bottom, "")
 	return out
 }

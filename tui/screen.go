@@ -43,6 +43,26 @@ func (c charset) quote(s string) plaintext.Text {
 	return plaintext.Join(plaintext.Whole(mark), inside, plaintext.Whole(mark))
 }
 
+// difference is a line of operation.Differences. Its quotation marks and arrows are ours: inside a quotation those are
+// spelled by their number (operation.Differences).
+func (c charset) difference(s string) plaintext.Text {
+	if c.unicode {
+		return plaintext.Whole(s)
+	}
+	var parts []plaintext.Text
+	for before := range strings.SplitAfterSeq(s, "“") {
+		inside, after, quoted := strings.Cut(before, "”")
+		if !quoted {
+			inside, after = "", before
+		} else {
+			parts = append(parts, c.whole(strings.ReplaceAll(inside, `"`, "<U+0022>")), plaintext.Whole(`"`))
+		}
+		own := strings.NewReplacer("→", "->", "“", `"`).Replace(after)
+		parts = append(parts, c.whole(own))
+	}
+	return plaintext.Join(parts...)
+}
+
 // domain is a host name; one that isn't ASCII comes as punycode.
 func (c charset) domain(host string) plaintext.Text {
 	if d := plaintext.Domain(host); c.unicode {
@@ -72,10 +92,12 @@ func (c charset) spell(s string) string {
 type companyText struct {
 	domain plaintext.Text
 	name   plaintext.Text // quoted; empty when it gives none
+	puny   bool           // the domain has letters beyond a to z, written as punycode
 }
 
 func (c charset) company(from approval.Company) companyText {
 	out := companyText{domain: c.domain(from.Domain)}
+	out.puny = slices.ContainsFunc(strings.Split(out.domain.String(), "."), func(label string) bool { return strings.HasPrefix(label, "xn--") })
 	if strings.TrimSpace(from.Name) != "" {
 		out.name = c.quote(from.Name)
 	}
@@ -85,10 +107,13 @@ func (c charset) company(from approval.Company) companyText {
 // introduce says who it is in a line of ours: the domain first.
 func (c companyText) introduce() line {
 	l := line{theirs(c.domain, strong)}
-	if c.name == (plaintext.Text{}) {
-		return append(l, ours(", gives itself no name", plain))
+	if c.puny {
+		l = append(l, ours(wPunycode, alert))
 	}
-	return append(l, ours(", calls itself ", plain), theirs(c.name, plain))
+	if c.name == (plaintext.Text{}) {
+		return append(l, ours(wNameless, plain))
+	}
+	return append(append(l, ours(wCalls, plain)), turned(c.name, plain)...)
 }
 
 // termRow is one row of the terms.
@@ -96,6 +121,8 @@ type termRow struct {
 	depth int
 	label plaintext.Text
 	value []plaintext.Text // its lines; none for an object or a list that holds something
+
+	reading operation.Reading // what we say beside it
 }
 
 // question is everything one question shows. Two questions that show the same are equal by same.
@@ -123,13 +150,22 @@ func (c charset) question(from attach.Question) question {
 		out.account = c.quote(q.Account)
 	}
 	for _, d := range q.Differences {
-		out.differences = append(out.differences, c.whole(strings.TrimPrefix(d, differs)))
+		out.differences = append(out.differences, c.difference(strings.TrimPrefix(d, differs)))
 	}
 	if strings.TrimSpace(q.Operation.Summary) != "" {
 		out.summary = c.block(q.Operation.Summary)
 	}
-	for _, row := range q.Operation.Terms.Rows() {
-		out.terms = append(out.terms, c.termRow(row))
+	out.terms = c.terms(q.Operation.Terms)
+	return out
+}
+
+func (c charset) terms(from operation.Terms) []termRow {
+	var out []termRow
+	readings := from.Readings()
+	for i, row := range from.Rows() {
+		r := c.termRow(row)
+		r.reading = readings[i]
+		out = append(out, r)
 	}
 	return out
 }

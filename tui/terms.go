@@ -10,29 +10,32 @@ import (
 const labelColumn = 24
 
 // termLines lays out every row of the terms in w cells: nested rows indented, labels beside their values where they
-// are short, long values wrapped behind a mark, nothing cut.
-func termLines(rows []termRow, w int, m marks) []line {
-	var out []line
+// are short, long values wrapped behind a mark, nothing cut. Below a value stands what we say beside it.
+func termLines(rows []termRow, w int, p painter) []framed {
+	var out []framed
 	columns := labelColumns(rows)
 	for i, row := range rows {
-		indent := termIndent(row.depth, w)
-		label := append(append(line{}, indent...), theirs(row.label, strong))
-		if len(row.value) == 0 {
-			out = append(out, flow(line{theirs(row.label, strong)}, w, indent, continued(indent, m))...)
-			continue
-		}
-		column0 := indent.cells() + columns[i] + 2
-		if row.label.String() != "" && theirs(row.label, plain).cells() <= columns[i] && column0 <= w/2 {
-			first := column(label, column0)
-			next := column(indent, column0-2)
-			out = append(out, valueLines(row.value, w, first, continued(next, m))...)
-			continue
-		}
-		out = append(out, flow(line{theirs(row.label, strong)}, w, indent, continued(indent, m))...)
-		deeper := append(append(line{}, indent...), ours(m.more+" ", faint))
-		out = append(out, valueLines(row.value, w, deeper, deeper)...)
+		lines, at := row.lines(w, columns[i], p.marks)
+		out = append(append(out, theirLines(lines)...), besideLines(p.beside(row.reading, row.value), at, w)...)
 	}
 	return out
+}
+
+// lines are one row, and the cell at which its value begins.
+func (row termRow) lines(w, labels int, m marks) (out []line, at int) {
+	indent := termIndent(row.depth, w)
+	if len(row.value) == 0 {
+		return flow(turned(row.label, strong), w, indent, continued(indent, m)), indent.cells()
+	}
+	column0 := indent.cells() + labels + 2
+	if row.label.String() != "" && theirs(row.label, plain).cells() <= labels && column0 <= w/2 {
+		label := append(append(line{}, indent...), theirs(row.label, strong))
+		next := continued(column(indent, column0-2), m)
+		return valueLines(row.value, w, column(label, column0), next), column0
+	}
+	out = flow(turned(row.label, strong), w, indent, continued(indent, m))
+	deeper := continued(indent, m)
+	return append(out, valueLines(row.value, w, deeper, deeper)...), deeper.cells()
 }
 
 func continued(indent line, m marks) line {

@@ -25,6 +25,20 @@ const (
 	wNoAct    words = "nothing that your agent did explains this operation"
 	wRerun    words = "Your approval is recorded already. Approving here runs the flow again from its start, to finish the operation."
 
+	wChecked  words = "Checked  "
+	wCalls    words = ", calls itself "
+	wNameless words = ", gives itself no name"
+	wPunycode words = " (its letters go beyond a to z: another address can look like it)"
+
+	// What stands beside the Company's text.
+	wBesideMark       words = "="
+	wThatIs           words = "that is "
+	wCanBe            words = "that can be read as "
+	wOr               words = " or "
+	wInYourZone       words = " where you are"
+	wRightToLeft      words = " (written from right to left)"
+	wRightToLeftValue words = "written from right to left; it stands here in the order it was sent"
+
 	wTheirWords   words = " the Company's words "
 	wTheirTerms   words = " the terms: this is what you approve "
 	wTheirRecord  words = " the terms you approved "
@@ -123,6 +137,18 @@ func closedWords(d approval.Decision) words {
 		return "That question was withdrawn. Nothing was approved."
 	}
 }
+
+// agreeWords says that nothing was found to differ.
+func agreeWords(summary bool) words {
+	if summary {
+		return "no difference was found between the act, the summary and the terms"
+	}
+	return "no difference was found between the act and the terms; there is no summary"
+}
+
+// whenWords spells a point in time with its zone, dayWords a day.
+func whenWords(t time.Time) words { return words(t.Format("Mon 2 Jan 2006, 15:04 MST")) }
+func dayWords(t time.Time) words  { return words(t.Format("Mon 2 Jan 2006")) }
 
 const (
 	noteApproved    words = "You approved."
