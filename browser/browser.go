@@ -48,6 +48,9 @@ type Config struct {
 	// UsersOwn reports whether a page belongs to the User's own browser, such as the page of a sign-in: a request for it is
 	// broken off before it leaves. It is asked about addresses with a parameter client_id or user_code. Nil: none.
 	UsersOwn func(*url.URL) bool
+	// OnProfile, when set, is told the profile folder before anything runs on it, so that another process can end what runs
+	// on it when this one is killed, see [End]. Its error is Start's, and nothing was started.
+	OnProfile func(dir string) error
 	// Watch is the header whose responses are given to OnHeld.
 	Watch string
 	// OnHeld is called for each response that carries Watch, before the page sees it. It records and returns: it never
@@ -101,6 +104,11 @@ func Start(ctx context.Context, cfg Config) (*Browser, error) {
 	profile, err := newProfile()
 	if err != nil {
 		return nil, err
+	}
+	if cfg.OnProfile != nil {
+		if err := cfg.OnProfile(profile); err != nil {
+			return nil, errors.Join(err, removeProfile(profile))
+		}
 	}
 	b := &Browser{cfg: cfg, profile: profile, closed: make(chan struct{}), tabs: make(map[TargetID]*tabState), contexts: make(map[ContextID]*Context)}
 	b.life, b.end = context.WithCancel(context.WithoutCancel(ctx))

@@ -29,6 +29,11 @@ func (r *round) fetch(ctx context.Context) (move, error) {
 	if err != nil {
 		return settlef(Failed, "the terms could not be fetched: %v", err), nil
 	}
+	return r.fetched(ctx, rep)
+}
+
+// fetched goes on with what the endpoint answered to a look-up before anything was approved.
+func (r *round) fetched(ctx context.Context, rep reply) (move, error) {
 	switch rep.Kind {
 	case operation.Returned:
 		if rep.broken != nil {
@@ -83,7 +88,7 @@ func (r *round) returned(op operation.Operation) move {
 		}
 		same := other.op.Revision == op.Revision
 		switch {
-		case !other.state.final() && other.stopped == nil:
+		case other.movesLocked():
 			// Also with another revision: one operation is asked and approved once at a time.
 			if other.site == r.site {
 				other.meetsLocked(op, successor{reference: r.reference, held: r.held})
@@ -188,6 +193,7 @@ func (r *round) openQuestion(ctx context.Context) (move, error) {
 		Operation:   r.op,
 		Differences: differences,
 		Deadline:    r.op.ExpiresAt,
+		After:       r.after(),
 	})
 	if errors.Is(err, approval.ErrNotDisplayable) {
 		return settle(Failed, "the operation has no terms that could be shown, so it can't be approved"), nil
@@ -200,6 +206,9 @@ func (r *round) openQuestion(ctx context.Context) (move, error) {
 }
 
 func (r *round) actWords() string {
+	if r.gone() {
+		return r.resumed.actLine()
+	}
 	if a := r.act(); a != nil {
 		return words(a)
 	}
@@ -230,6 +239,9 @@ func (r *round) ask(ctx context.Context) (move, error) {
 	switch d.State {
 	case approval.Approved:
 		r.decision = d
+		if r.gone() {
+			r.resumed.agreed = r.resumed.flow // the question said so
+		}
 		return move{on: evApproved, written: true, body: Note{Why: "approved by the " + string(d.Approver)}}, nil
 	case approval.Denied:
 		return move{on: evDenied, written: true, body: Note{Why: "not approved by the " + string(d.Approver)}}, nil

@@ -23,7 +23,7 @@ func (r *round) earlier(op operation.Operation) ([]Past, error) {
 	moving := map[string]bool{r.id: true}
 	r.ops.mu.Lock()
 	for _, other := range r.ops.rounds {
-		moving[other.id] = moving[other.id] || (!other.state.final() && other.stopped == nil)
+		moving[other.id] = moving[other.id] || other.movesLocked()
 	}
 	r.ops.mu.Unlock()
 	var open []Past
@@ -144,6 +144,11 @@ func (r *round) notUsedMeanwhile(ctx context.Context) (move, error) {
 	if r.alive == nil || r.alive.revision == r.op.Revision {
 		return move{}, nil
 	}
+	return r.usedUp(ctx)
+}
+
+// usedUp asks what became of the approval of an earlier revision.
+func (r *round) usedUp(ctx context.Context) (move, error) {
 	until := r.ops.cfg.Now().Add(lookTime)
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		rep, err := r.tryLookUp(ctx, r.alive.reference, lookTries)
@@ -191,7 +196,7 @@ func (r *round) movingRound(id string) *round {
 	r.ops.mu.Lock()
 	defer r.ops.mu.Unlock()
 	for _, other := range r.ops.rounds {
-		if other != r && other.site.company.Issuer == r.site.company.Issuer && other.op.ID == id && !other.state.final() && other.stopped == nil {
+		if other != r && other.site.company.Issuer == r.site.company.Issuer && other.op.ID == id && other.movesLocked() {
 			return other
 		}
 	}

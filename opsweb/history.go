@@ -128,9 +128,14 @@ func (p *Past) take(rec ledger.Record) {
 		var s Sent
 		if json.Unmarshal(rec.Data, &s) == nil {
 			p.sent = &s
+			if rec.Kind == "approved-before" {
+				p.alive = &s
+			}
 		}
 	case "recorded", "still-approved":
 		p.alive = p.last()
+	case "resumed":
+		p.Outcome, p.Verdict = "", "" // what was settled as unknown is open again
 	case "settled":
 		var s SettledAs
 		if json.Unmarshal(rec.Data, &s) == nil {

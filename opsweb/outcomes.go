@@ -17,6 +17,9 @@ func (o *Operations) Settle(ctx context.Context, all bool) error {
 		var stopped error
 		ours := o.metLocked(func(a *browser.Made) bool { return a != nil })
 		for _, r := range o.rounds {
+			if r.parked || r.gone() && r.stopped != nil {
+				continue // see Resumed
+			}
 			if r.stopped != nil {
 				stopped = errors.Join(stopped, r.stopped)
 			} else if !r.told && (all || ours[r]) {
@@ -96,7 +99,7 @@ func (r *round) outcomeLocked() Outcome {
 	switch {
 	case r.state == Settled:
 		return r.outcome
-	case r.stopped != nil && r.spentLocked():
+	case (r.stopped != nil || r.parked) && r.spentLocked():
 		return Unknown
 	}
 	return ""

@@ -1,23 +1,26 @@
 package opsweb
 
+import "github.com/papaver-agent/papaver/approval"
+
 // State is where a round stands. A round is one operation, from its first sighting to settled; each revision of it
 // that the Company returns is asked anew.
 type State string
 
 // The states of a round.
 const (
-	Sighted   State = "sighted"   // a reference of ours is in the ledger
-	Resighted State = "resighted" // the reference was not accepted; the act is being made again for a new one
-	Fetched   State = "fetched"   // the terms of one revision are here
-	Asking    State = "asking"    // a question is open
-	Answered  State = "answered"  // the User approved these terms
-	Denied    State = "denied"    // the User did not approve these terms; nothing of them is sent
-	Sending   State = "sending"   // the approval may have reached the Company
-	Recorded  State = "recorded"  // the Company has recorded the approval; nothing is performed
-	Replaying State = "replaying" // the browser may have made the request again: the right to perform is spent
-	Looking   State = "looking"   // what became of it is being asked of the Company
-	Settled   State = "settled"   // the end
-	Merged    State = "merged"    // a second reference to an operation that has a round
+	Sighted     State = "sighted"      // a reference of ours is in the ledger
+	Resighted   State = "resighted"    // the reference was not accepted; the act is being made again for a new one
+	Fetched     State = "fetched"      // the terms of one revision are here
+	Asking      State = "asking"       // a question is open
+	Answered    State = "answered"     // the User approved these terms
+	Denied      State = "denied"       // the User did not approve these terms; nothing of them is sent
+	Sending     State = "sending"      // the approval may have reached the Company
+	Recorded    State = "recorded"     // the Company has recorded the approval; nothing is performed
+	Replaying   State = "replaying"    // the browser may have made the request again: the right to perform is spent
+	Looking     State = "looking"      // what became of it is being asked of the Company
+	RerunAsking State = "rerun-asking" // a question is open: whether the flow is run again, for an approval that is recorded
+	Settled     State = "settled"      // the end
+	Merged      State = "merged"       // a second reference to an operation that has a round
 )
 
 // Event is what moves a round on.
@@ -42,6 +45,9 @@ const (
 	evReplayed       Event = "replay-made"
 	evCannotReplay   Event = "replay-impossible"
 	evStillApproved  Event = "still-approved"
+	evRerun          Event = "rerun-asked"
+	evRerunYes       Event = "rerun-wanted"
+	evRerunNo        Event = "rerun-not-wanted"
 	evSettle         Event = "settled" // the outcome is in the line
 	evResumed        Event = "resumed" // by another process, which has claimed the round from the one that is gone
 	evResumedAlive   Event = "resumed-while-alive"
@@ -64,7 +70,23 @@ const (
 const (
 	lineYes = "answer"
 	lineNo  = "refusal"
+	// Those of a question whether the flow is run again approve and refuse nothing else.
+	lineRerunYes = "rerun-answer"
+	lineRerunNo  = "rerun-refusal"
 )
+
+// answerLine is the kind of the line of an answer to a question of that kind.
+func answerLine(kind approval.Kind, approved bool) string {
+	switch {
+	case kind == approval.KindRerun && approved:
+		return lineRerunYes
+	case kind == approval.KindRerun:
+		return lineRerunNo
+	case approved:
+		return lineYes
+	}
+	return lineNo
+}
 
 // arrow is one row of the round's table. line is the kind of the ledger line that is on disk before the round is in
 // its new state, and so before anything that the new state permits.
@@ -114,7 +136,11 @@ var arrows = [...]arrow{
 
 	{Looking, evStillApproved, Recorded, "still-approved"},
 	{Looking, evNewTerms, Fetched, "operation"},
+	{Looking, evRerun, RerunAsking, "rerun-question"}, // by a run that took the round over, and has the flow
 	{Looking, evSettle, Settled, "settled"},
+
+	{RerunAsking, evRerunYes, Looking, lineRerunYes}, // the desk has written it
+	{RerunAsking, evRerunNo, Looking, lineRerunNo},   // the desk has written it
 
 	// Another process goes on: from where nothing that the User has not seen is sent, and nothing is sent or made for the
 	// first time by an answer that was given to a process which is gone.
@@ -128,6 +154,8 @@ var arrows = [...]arrow{
 	{Recorded, evResumed, Looking, "resumed"},
 	{Replaying, evResumed, Looking, "resumed"},
 	{Looking, evResumed, Looking, "resumed"},
+	{RerunAsking, evResumed, Looking, "resumed"},
+	{Settled, evResumed, Looking, "resumed"}, // as unknown, and the Company may say by now what became of the approval
 
 	// While an approval of an earlier revision is recorded, that is looked up and nobody is asked about the later one.
 	{Fetched, evResumedAlive, Looking, "resumed-while-alive"},
@@ -155,7 +183,8 @@ var stages = [...]stage{
 	{Recorded, "has the act made again", "look up; to make the request again the flow is needed, and the User's word"},
 	{Replaying, "is having the act made again", "look up; the right to perform is spent"},
 	{Looking, "looks up what became of the approval, and only then what a new reference names", "look up"},
-	{Settled, "nothing", "nothing"},
+	{RerunAsking, "waits for the answer whether the flow is run again, until the approval ends", "look up, and ask again"},
+	{Settled, "nothing", "nothing; what was settled as unknown is looked up again while its Company has to remember it"},
 	{Merged, "nothing: another round has its operation", "nothing"},
 }
 
@@ -196,5 +225,5 @@ func (s State) final() bool { return s == Settled || s == Merged }
 // Spent reports whether the approval of a round in this state may have reached the Company, so that what becomes of the
 // operation is not ours alone to say any more.
 func (s State) Spent() bool {
-	return s == Sending || s == Recorded || s == Replaying || s == Looking
+	return s == Sending || s == Recorded || s == Replaying || s == Looking || s == RerunAsking
 }

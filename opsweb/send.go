@@ -44,8 +44,8 @@ func (r *round) prepare(ctx context.Context) (move, error) {
 		OperationID: r.op.ID, Revision: r.op.Revision, Approver: r.decision.Approver,
 		ApprovedAt: r.decision.DecidedAt, InputType: r.decision.InputType, Reference: reference,
 	}
-	r.unsure, r.replays = false, 0
-	return move{on: evSend, body: r.sent(1)}, nil
+	r.unsure, r.replays, r.attempts = false, 0, 1
+	return move{on: evSend, body: r.sent(r.attempts)}, nil
 }
 
 func (r *round) sent(attempt int) Sent {
@@ -59,6 +59,11 @@ func (r *round) sent(attempt int) Sent {
 // send posts the approval until the Company answers it (Operations v3, sections 6 and 7). Every further try is written
 // down first and is the same approval.
 func (r *round) send(ctx context.Context) (move, error) {
+	if r.gone() && r.unsure { // another run's approval
+		if m, err := r.resend(ctx); err != nil || m.on != "" {
+			return m, err
+		}
+	}
 	deadline := r.ops.cfg.Now().Add(sendTime)
 	pause := firstPause
 	for attempt := 1; ; attempt++ {
@@ -95,7 +100,8 @@ func (r *round) send(ctx context.Context) (move, error) {
 		}
 		deadline = deadline.Add(rep.retryAfter)
 		pause = min(2*pause, maxPause)
-		if err := r.apply(ctx, move{on: evSendAgain, body: r.sent(attempt + 1)}); err != nil {
+		r.attempts++
+		if err := r.apply(ctx, move{on: evSendAgain, body: r.sent(r.attempts)}); err != nil {
 			return move{}, err
 		}
 	}
@@ -173,6 +179,9 @@ func (r *round) newTerms(rep reply) move {
 // replay has the browser make the act again. That it does is written down before, by the way it is done in: from then
 // on no other process may do it.
 func (r *round) replay(ctx context.Context) (move, error) {
+	if r.gone() {
+		return move{on: evCannotReplay, body: Note{Why: "the page is gone: another run had it"}}, nil
+	}
 	if r.act() == nil {
 		return move{on: evCannotReplay, body: Note{Why: "no act of ours caused it, so there is none to make again"}}, nil
 	}
@@ -221,7 +230,7 @@ func (r *round) lookUp(ctx context.Context) (move, error) {
 			return settle(Unknown, "the Company answered with the state of another operation"), nil
 		}
 		news := LookedUp{Status: string(rep.State)}
-		waits := rep.State == operation.Approved && r.onlyThePage() && r.ops.cfg.Now().Before(r.op.ExpiresAt) && !r.ops.cfg.Now().After(until)
+		waits := rep.State == operation.Approved && !r.gone() && r.onlyThePage() && r.ops.cfg.Now().Before(r.op.ExpiresAt) && !r.ops.cfg.Now().After(until)
 		if waits {
 			news.For = "the page to make its request by itself, until " + r.op.ExpiresAtSent
 		}
@@ -281,6 +290,9 @@ func (r *round) stillApproved(ctx context.Context) (move, error) {
 		// The page in the tab is the one that got the new reference; the approved one stays the one to look up.
 		r.take(&successor{reference: r.reference, held: next.held})
 		break
+	}
+	if r.gone() {
+		return r.finishGone()
 	}
 	if r.replays >= replayTries || r.act() == nil {
 		return settle(Unknown, "it is approved and not performed, and the act could not be made again; the approval ends at "+r.op.ExpiresAtSent), nil

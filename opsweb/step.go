@@ -29,6 +29,7 @@ type round struct {
 	into    *round       // when state is Merged: the round that has the operation
 	told    bool         // it is final, and that was told
 	stopped error        // the round could not go on; its state in the ledger stands
+	parked  bool         // it waits for its flow to be run again
 	held    browser.Held // the refusal that is to be made again; set by the round's goroutine alone
 	alive   *living      // an approval of an earlier revision, or of this one, that may still be used
 
@@ -41,6 +42,8 @@ type round struct {
 	approval  *operation.Approval
 	unsure    bool // an approval was sent and what became of it is not known
 	replays   int
+	attempts  int             // tries to send the approval
+	resumed   *resumed        // of a round that another run began; nil for all others
 	looked    map[string]bool // rounds of the same operation that were looked up before this one asks
 
 	mu      sync.Mutex
@@ -119,6 +122,10 @@ func (r *round) run(ctx context.Context) {
 		if err == nil {
 			err = r.apply(ctx, r.whileAlive(m))
 		}
+		if errors.Is(err, errForFlow) {
+			r.park()
+			return
+		}
 		if err != nil {
 			r.stop(ctx, err)
 			return
@@ -126,12 +133,26 @@ func (r *round) run(ctx context.Context) {
 	}
 }
 
+// park ends the work on a round until its flow has been run again.
+func (r *round) park() {
+	r.ops.mu.Lock()
+	defer r.ops.mu.Unlock()
+	r.parked = true
+	r.ops.changedLocked()
+}
+
 // work does what the present state permits.
 func (r *round) work(ctx context.Context) (move, error) {
 	switch r.state {
 	case Sighted:
+		if r.gone() {
+			return r.fetchGone(ctx)
+		}
 		return r.fetch(ctx)
 	case Resighted:
+		if r.gone() {
+			return r.settleResighted()
+		}
 		return r.sightAgain(ctx)
 	case Fetched:
 		return r.openQuestion(ctx)
@@ -150,6 +171,8 @@ func (r *round) work(ctx context.Context) (move, error) {
 		return r.replay(ctx)
 	case Looking:
 		return r.lookUp(ctx)
+	case RerunAsking:
+		return r.askRerun(ctx)
 	default:
 		return move{}, fmt.Errorf("round %s: no work for state %s", r.id, r.state)
 	}
@@ -259,10 +282,7 @@ func (o *Operations) recordDecision(ctx context.Context, req approval.Request, d
 		Request: req.ID, Approver: d.Approver, Approved: d.State == approval.Approved, State: d.State,
 		Shown: d.Shown, InputType: d.InputType, DecidedAt: d.DecidedAt,
 	}
-	kind := lineNo
-	if body.Approved {
-		kind = lineYes
-	}
+	kind := answerLine(req.Question.Kind, body.Approved)
 	if _, err := o.cfg.Ledger.Append(ctx, ledger.Entry{Kind: kind, Round: req.Question.Round, Data: body}); err != nil {
 		return err
 	}
