@@ -1,7 +1,7 @@
 # Papaver's commands. `make` alone lists them; the work is done in scripts/.
 
 # Packages whose tests start Chromium; a folder that does not exist is no error. They run without the race detector, one at a time; all others run with it.
-CHROMIUM_PKGS := ./browser/... ./agent/... ./cmd/...
+CHROMIUM_PKGS := ./browser/... ./agent/... ./cmd/... ./soak/...
 
 # How long `make fuzz` gives each fuzz function.
 FUZZTIME ?= 10s
@@ -12,7 +12,7 @@ export PAPAVER_TEST_SANDBOX := off
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check conformance lint fuzz interop simulate
+.PHONY: help build demo test check conformance lint fuzz interop simulate soak
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,3 +51,7 @@ interop: build ## hold both sides of the wire against other people's implementat
 
 simulate: ## play SEEDS (100000) seeds of the simulator and find each deliberate bug; SEED=n tells one seed's story
 	@scripts/simulate
+
+soak: ## run four Sessions at two Companies for SOAK (30m) and count what is missed, mixed or left (flags in SOAK_FLAGS=)
+	@scripts/chromium ensure >/dev/null
+	@scripts/soak $(SOAK_FLAGS)

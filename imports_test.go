@@ -19,6 +19,7 @@ var house = []room{
 	{"cmd/papaver", "the binary ties everything together and holds no protocol logic"},
 	{"interop", "a command of the project: holds what is below it against other people's implementations"},
 	{"simulation", "tests that put models around everything a round has"},
+	{"soak", "tests that run an agent for long against two bundled sites"},
 	{"examples", "flows as files, embedded for the demo"},
 	{"conformance/report", "a command of the project, not of the product"},
 	{"conformance", "reads the tests' marks; knows nothing of the product"},
