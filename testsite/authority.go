@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"strings"
 	"time"
 )
 
@@ -21,12 +22,14 @@ const (
 
 // authority is the certificate authority of one process: ECDSA P-256, in memory, never on disk.
 type authority struct {
-	pem  []byte // its certificate
-	leaf tls.Certificate
+	pem     []byte // its certificate
+	company tls.Certificate
+	partner tls.Certificate
 }
 
-// newAuthority makes an authority and its only leaf, for the names.
-func newAuthority(random io.Reader, now time.Time, names ...string) (authority, error) {
+// newAuthority makes an authority, a leaf for the Company's names and one for the partner's. A browser that has a connection
+// for a leaf's names uses it for all of them, so the partner's name is in a leaf of its own, with the same key.
+func newAuthority(random io.Reader, now time.Time, n names) (authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), random)
 	if err != nil {
 		return authority{}, fmt.Errorf("authority: key: %w", err)
@@ -40,7 +43,7 @@ func newAuthority(random io.Reader, now time.Time, names ...string) (authority, 
 		BasicConstraintsValid: true,
 		MaxPathLenZero:        true,
 		KeyUsage:              x509.KeyUsageCertSign,
-		PermittedDNSDomains:   []string{names[0]}, // the issuer's name is below it
+		PermittedDNSDomains:   []string{n.shopHost(), n.partnerHost()}, // the issuer's name is below the shop's
 	}
 	rootDER, err := x509.CreateCertificate(random, root, root, &key.PublicKey, key)
 	if err != nil {
@@ -50,21 +53,40 @@ func newAuthority(random io.Reader, now time.Time, names ...string) (authority, 
 	if err != nil {
 		return authority{}, fmt.Errorf("authority: leaf key: %w", err)
 	}
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2),
-		Subject:      pkix.Name{CommonName: names[0]},
-		DNSNames:     names,
-		NotBefore:    root.NotBefore,
-		NotAfter:     root.NotAfter,
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	leaf := func(serial int64, names ...string) (tls.Certificate, error) {
+		certificate := &x509.Certificate{
+			SerialNumber: big.NewInt(serial),
+			Subject:      pkix.Name{CommonName: names[0]},
+			DNSNames:     names,
+			NotBefore:    root.NotBefore,
+			NotAfter:     root.NotAfter,
+			KeyUsage:     x509.KeyUsageDigitalSignature,
+			ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		}
+		der, err := x509.CreateCertificate(random, certificate, root, &leafKey.PublicKey, key)
+		if err != nil {
+			return tls.Certificate{}, fmt.Errorf("authority: leaf: %w", err)
+		}
+		return tls.Certificate{Certificate: [][]byte{der, rootDER}, PrivateKey: leafKey}, nil
 	}
-	leafDER, err := x509.CreateCertificate(random, leaf, root, &leafKey.PublicKey, key)
-	if err != nil {
-		return authority{}, fmt.Errorf("authority: leaf: %w", err)
+	a := authority{pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: rootDER})}
+	if a.company, err = leaf(2, n.shopHost(), n.issuerHost()); err != nil {
+		return authority{}, err
 	}
-	return authority{
-		pem:  pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: rootDER}),
-		leaf: tls.Certificate{Certificate: [][]byte{leafDER, rootDER}, PrivateKey: leafKey},
-	}, nil
+	a.partner, err = leaf(3, n.partnerHost())
+	return a, err
+}
+
+// tls answers for the Company over HTTP/2 or HTTP/1.1, and for the partner over HTTP/1.1 alone.
+func (a authority) tls(n names) *tls.Config {
+	partner := &tls.Config{Certificates: []tls.Certificate{a.partner}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	return &tls.Config{
+		Certificates: []tls.Certificate{a.company}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			if strings.EqualFold(hello.ServerName, n.partnerHost()) {
+				return partner, nil
+			}
+			return nil, nil // the one above
+		},
+	}
 }

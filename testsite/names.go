@@ -12,13 +12,16 @@ const (
 	elsewherePath = "/elsewhere" // where no credential should arrive
 )
 
-// names are the Company's hosts and what is found there. The issuer's host is below the shop's.
+// names are the Company's hosts and what is found there. The issuer's host is below the shop's; the partner's is another
+// site for a browser.
 type names struct{ domain string }
 
-func (n names) shopHost() string   { return n.domain }
-func (n names) issuerHost() string { return "auth." + n.domain }
-func (n names) shopOrigin() string { return "https://" + n.shopHost() }
-func (n names) issuer() string     { return "https://" + n.issuerHost() }
+func (n names) shopHost() string    { return n.domain }
+func (n names) issuerHost() string  { return "auth." + n.domain }
+func (n names) shopOrigin() string  { return "https://" + n.shopHost() }
+func (n names) partnerHost() string { return "partner-" + n.domain }
+func (n names) partner() string     { return "https://" + n.partnerHost() }
+func (n names) issuer() string      { return "https://" + n.issuerHost() }
 
 func (n names) joinURL() string      { return n.shopOrigin() + joinPath }
 func (n names) endpointURL() string  { return n.shopOrigin() + endpointPath }

@@ -3,7 +3,6 @@ package testsite
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/testsite/authserver"
+	"github.com/papaver-agent/papaver/testsite/capture"
 )
 
 const (
@@ -102,6 +102,7 @@ type Site struct {
 	browsers  browsers
 	shop      shop
 	ops       *operations
+	capture   *capture.Matrix
 	notBefore atomic.Int64 // Unix nanoseconds: until when a 503 asked to wait
 
 	servers []*http.Server
@@ -146,9 +147,7 @@ func Start(ctx context.Context, cfg Config) (*Site, error) {
 		s.serving.Go(func() { report(cfg.Logger, plain.Serve(control)) })
 	}
 	secure := s.server(s.handler(), cfg.Logger)
-	secure.TLSConfig = &tls.Config{
-		Certificates: []tls.Certificate{s.authority.leaf}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
-	}
+	secure.TLSConfig = s.authority.tls(s.names)
 	s.servers = append(s.servers, secure)
 	s.serving.Go(func() { report(cfg.Logger, secure.ServeTLS(public, "", "")) })
 	return s, nil
@@ -194,13 +193,17 @@ func newSite(cfg Config) (*Site, error) {
 	if s.pages, err = loadPages(); err != nil {
 		return nil, err
 	}
-	if s.authority, err = newAuthority(cfg.Rand, cfg.Now(), s.shopHost(), s.issuerHost()); err != nil {
+	if s.authority, err = newAuthority(cfg.Rand, cfg.Now(), s.names); err != nil {
 		return nil, err
 	}
 	s.auth = authserver.New(authserver.Config{
 		Profile: profile, Issuer: s.issuer(), Company: companyName, Resource: s.shopOrigin(), MCP: s.mcp(), Clients: s.clients,
 		Accounts: Accounts(), Pages: s, Now: s.now, Fresh: s.fresh, Broken: s.record.broken, Limited: s.limits.wait,
 		DeviceInterval: cfg.DeviceInterval,
+	})
+	s.capture = capture.New(s.partner(), func(r *http.Request) string {
+		j, _ := s.visit(r)
+		return j.sid
 	})
 	s.auth.SetCaller(s.caller)
 	s.auth.RequireNonces(cfg.RequireNonces && profile.SessionTokens)
@@ -238,9 +241,9 @@ func (s *Site) Close(ctx context.Context) error {
 // Company is the Company's address, such as https://stormline.test.
 func (s *Site) Company() string { return s.shopOrigin() }
 
-// ConnectTo says how to reach the Company's names, as curl's --connect-to spells it: HOST:PORT:ADDR:PORT.
+// ConnectTo says how to reach the Company's names and its partner's, as curl's --connect-to spells it: HOST:PORT:ADDR:PORT.
 func (s *Site) ConnectTo() []string {
-	return []string{s.shopHost() + ":443:" + s.bound, s.issuerHost() + ":443:" + s.bound}
+	return []string{s.shopHost() + ":443:" + s.bound, s.issuerHost() + ":443:" + s.bound, s.partnerHost() + ":443:" + s.bound}
 }
 
 // Authority is the certificate of the authority of this process, as PEM.
@@ -254,6 +257,9 @@ func (s *Site) Control() string {
 	}
 	return "http://" + s.control
 }
+
+// Capture is the matrix of ways for a response to come to a browser, which is at /capture/ of the Company and of a partner.
+func (s *Site) Capture() *capture.Matrix { return s.capture }
 
 // mcp is the address of the MCP server, which the drafts' profiles have.
 func (s *Site) mcp() string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/papaver-agent/papaver/testsite/authserver"
+	"github.com/papaver-agent/papaver/testsite/capture"
 )
 
 // handler answers both names of the Company, and notices credentials where none should be.
@@ -24,7 +25,13 @@ func (s *Site) handler() http.Handler {
 		host := hostOf(r)
 		s.notice(r, host)
 		switch host {
+		case s.partnerHost():
+			s.capture.ServeHTTP(w, r)
 		case s.shopHost():
+			if strings.HasPrefix(r.URL.Path, capture.Path) {
+				s.capture.ServeHTTP(w, r)
+				return
+			}
 			shop.ServeHTTP(w, r)
 		case s.issuerHost():
 			auth.ServeHTTP(w, r)
