@@ -137,7 +137,7 @@ func (d *Desk) Decide(ctx context.Context, a Answer) (Decision, error) {
 		return Decision{}, ErrOtherTerms
 	}
 	if d.cfg.Lock != nil && a.approver == operation.ByUser {
-		if err := d.cfg.Lock.Verify(e.request.Statement(a.approved), a.signature); err != nil {
+		if err := d.cfg.Lock.Verify(request.Statement(a.approved), a.signature); err != nil {
 			return Decision{}, err
 		}
 	}

@@ -178,7 +178,7 @@ func (r *round) openQuestion(ctx context.Context) (move, error) {
 	if m, err := r.lookUpEarlier(ctx); err != nil || m.on != "" {
 		return m, err
 	}
-	if !r.ops.cfg.Now().Before(r.op.ExpiresAt) {
+	if !r.companyTime().Before(r.op.ExpiresAt) {
 		if other := r.takeOffered(); other != nil {
 			return r.askOther(*other), nil
 		}

@@ -99,7 +99,7 @@ func (r *round) afterEarlier(ctx context.Context, p Past, op operation.Operation
 			return move{}, errStopped
 		case err != nil:
 			return settlef(Unknown, "an approval of it left before, in round %s, and the Company could not be asked what became of that: %v", p.ID, err), nil
-		case rep.Kind == operation.Returned && rep.broken == nil && rep.Operation.ID == op.ID && p.neverRecorded(r.ops.cfg.Now()):
+		case rep.Kind == operation.Returned && rep.broken == nil && rep.Operation.ID == op.ID && p.neverRecorded(r.ops.cfg.Now(), r.companyTime()):
 			return move{}, nil // that approval never came to be recorded, and its process is gone
 		case rep.Kind != operation.Known || rep.broken != nil || rep.OperationID != op.ID:
 			return settlef(Unknown, "an approval of it left before, in round %s, and the Company no longer says what became of that: it answered with %s", p.ID, rep.said()), nil

@@ -61,7 +61,8 @@ type world struct {
 	onRenew func(ctx context.Context, sid string) error // nil: no Session can be had
 
 	mu       sync.Mutex
-	skipped  time.Duration // how much further the wall clock is than the bubble's, as after a sleep of the machine
+	skipped  time.Duration // how much further the wall clock is than the bubble's, as after a sleep of the machine or as it was set
+	set      time.Duration // how much of that because the clock was set
 	log      []string
 	happened []Happening
 	seen     map[string]map[int]State // round → number of its lines → its state
@@ -92,7 +93,7 @@ func newWorld(t *testing.T) *world {
 	w.ledger, err = ledger.Open(t.Context(), ledger.Config{Dir: filepath.Join(t.TempDir(), "ledger"), Owner: "run_1", OpenFile: w.disk.open})
 	w.must(err)
 	t.Cleanup(func() { w.must(w.ledger.Close()) })
-	w.ops, err = New(t.Context(), Config{Ledger: w.ledger, Client: &http.Client{Transport: w.company}, Notify: w.notified, Now: w.now})
+	w.ops, err = New(t.Context(), Config{Ledger: w.ledger, Client: &http.Client{Transport: w.company}, Notify: w.notified, Now: w.now, Ahead: w.ahead})
 	w.must(err)
 	w.browser, err = browser.Start(t.Context(), browser.Config{Driver: w.chrome, Bin: "/bin/true", NoSandbox: true, Watch: Header, OnHeld: w.ops.Held, Now: w.now})
 	w.must(err)
@@ -178,6 +179,21 @@ func (w *world) skip(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.skipped += d
+}
+
+// setClock sets the wall clock on, or back. The Company's goes on.
+func (w *world) setClock(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.skipped += d
+	w.set += d
+}
+
+// ahead is what a comparison with the Company's clock tells.
+func (w *world) ahead(string) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.set
 }
 
 func (w *world) note(format string, args ...any) {

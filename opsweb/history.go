@@ -69,11 +69,11 @@ const staleAfter = time.Hour
 
 // neverRecorded reports whether the ledger knows of no record of the round's approval, and whoever sent it has stopped,
 // and the Company still remembers it if there was one: then the Company's word that it isn't recorded holds.
-func (p Past) neverRecorded(now time.Time) bool {
+func (p Past) neverRecorded(now, companyTime time.Time) bool {
 	ends, err := time.Parse(time.RFC3339, p.Ends)
 	last := p.Records[len(p.Records)-1].Time
 	stopped := p.State == Settled || now.Sub(last) > staleAfter
-	return p.alive == nil && stopped && err == nil && now.Before(ends) &&
+	return p.alive == nil && stopped && err == nil && companyTime.Before(ends) &&
 		!slices.ContainsFunc(p.Records, func(r ledger.Record) bool { return r.Kind == "replaying" })
 }
 

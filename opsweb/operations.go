@@ -44,7 +44,7 @@ type Page interface {
 	Refused(m *browser.Made) (method, url string, refused bool)
 }
 
-// Config is what the operations of one run need. All but Notify, Now and Rand are required.
+// Config is what the operations of one run need. All but Notify, Now, Rand and Ahead are required.
 type Config struct {
 	Ledger *ledger.Ledger
 	Client *http.Client // used without following redirects, whatever it says of them
@@ -52,6 +52,9 @@ type Config struct {
 	Notify func(Happening)
 	Now    func() time.Time
 	Rand   io.Reader
+	// Ahead is by how much our clock is ahead of that of the Company of a domain: whether an operation has ended is told by
+	// the Company's. It is called by many goroutines at once. Nil: both are the same.
+	Ahead func(domain string) time.Duration
 }
 
 // Operations holds the rounds of one run. Safe for concurrent use.
@@ -108,7 +111,7 @@ func New(ctx context.Context, cfg Config) (*Operations, error) {
 	still.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	cfg.Client = &still
 	o := &Operations{cfg: cfg, judgement: judgement[:], sites: make(map[browser.ContextID]*site), again: make(map[*browser.Made]*round), due: make(map[*browser.Made]bool), changed: make(chan struct{})}
-	desk, err := approval.NewDesk(approval.Config{Record: o.recordDecision, Now: cfg.Now, Rand: cfg.Rand})
+	desk, err := approval.NewDesk(approval.Config{Record: o.recordDecision, Deadline: o.deadline, Now: cfg.Now, Rand: cfg.Rand})
 	if err != nil {
 		return nil, err
 	}

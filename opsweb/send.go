@@ -25,7 +25,7 @@ func (r *round) prepare(ctx context.Context) (move, error) {
 		return m, err
 	}
 	// The permission ends with the revision; it is looked at here, immediately before it is used.
-	if !r.ops.cfg.Now().Before(r.decision.ExpiresAt) {
+	if !r.companyTime().Before(r.decision.ExpiresAt) {
 		return settle(Expired, "it expired between the answer and the sending"), nil
 	}
 	if r.decision.Shown.Revision != r.op.Revision || r.decision.Shown.TermsHash != r.op.Terms.Hash() {
@@ -69,13 +69,13 @@ func (r *round) send(ctx context.Context) (move, error) {
 	for attempt := 1; ; attempt++ {
 		rep, err := r.reference.post(ctx, r.approval)
 		for errors.Is(err, errHeld) { // nothing was sent: this try is still to be made
-			if !r.ops.cfg.Now().Add(rep.retryAfter).Before(r.op.ExpiresAt) {
+			if !r.companyTime().Add(rep.retryAfter).Before(r.op.ExpiresAt) {
 				return settlef(r.notSent(), "the approval could not be sent before it expires: %v", err), nil
 			}
 			if err := wait(ctx, max(pause, rep.retryAfter)); err != nil {
 				return move{}, errStopped
 			}
-			if !r.ops.cfg.Now().Before(r.op.ExpiresAt) { // a machine that slept waited for longer
+			if !r.companyTime().Before(r.op.ExpiresAt) { // a machine that slept waited for longer
 				return settlef(r.notSent(), "the approval could not be sent before it expired: %v", err), nil
 			}
 			deadline = deadline.Add(rep.retryAfter)
@@ -90,7 +90,7 @@ func (r *round) send(ctx context.Context) (move, error) {
 		// A Company that is busy may have recorded it too, or be performing it (Operations v3, section 7).
 		r.unsure = true
 		left := max(pause, rep.retryAfter)
-		late := !r.ops.cfg.Now().Add(left).Before(r.op.ExpiresAt) // it can't be recorded any more then
+		late := !r.companyTime().Add(left).Before(r.op.ExpiresAt) // it can't be recorded any more then
 		if attempt >= sendTries || late || r.ops.cfg.Now().Add(pause).After(deadline) {
 			m := settlef(Unknown, "the Company did not say whether it has recorded the approval, after %d tries", attempt)
 			return m.telling(Approval{Outcome: "unknown"}), nil
@@ -146,7 +146,7 @@ func (r *round) answered(rep reply) move {
 			// An earlier try may have been recorded: ask, don't guess.
 			return move{on: evKnown, body: LookedUp{Status: "not known"}}
 		}
-		if !r.ops.cfg.Now().Before(r.op.ExpiresAt) {
+		if !r.companyTime().Before(r.op.ExpiresAt) {
 			return settle(Expired, "the Company no longer accepts the reference: the revision has expired")
 		}
 		return settle(Failed, "the Company no longer accepts the reference; the approval was not recorded")
@@ -230,7 +230,7 @@ func (r *round) lookUp(ctx context.Context) (move, error) {
 			return settle(Unknown, "the Company answered with the state of another operation"), nil
 		}
 		news := LookedUp{Status: string(rep.State)}
-		waits := rep.State == operation.Approved && !r.gone() && r.onlyThePage() && r.ops.cfg.Now().Before(r.op.ExpiresAt) && !r.ops.cfg.Now().After(until)
+		waits := rep.State == operation.Approved && !r.gone() && r.onlyThePage() && r.companyTime().Before(r.op.ExpiresAt) && !r.ops.cfg.Now().After(until)
 		if waits {
 			news.For = "the page to make its request by itself, until " + r.op.ExpiresAtSent
 		}

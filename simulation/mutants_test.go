@@ -52,7 +52,7 @@ var mutants = []mutant{
 `),
 	one("any-answer", "an answer counts only for what is open", "approval/desk.go", `if a.shown != e.request.Shows() {`, `if !MUTANT && a.shown != e.request.Shows() {`),
 	one("held-past-expiry", "the clock is looked at again after an approval was held back", "opsweb/send.go",
-		`if !r.ops.cfg.Now().Before(r.op.ExpiresAt) { // a machine`, `if !MUTANT && !r.ops.cfg.Now().Before(r.op.ExpiresAt) { // a machine`),
+		`if !r.companyTime().Before(r.op.ExpiresAt) { // a machine`, `if !MUTANT && !r.companyTime().Before(r.op.ExpiresAt) { // a machine`),
 	one("declined-again", "a declined revision is not approved again", "opsweb/earlier.go",
 		`case as == Declined && p.Verdict == Declined`, `case !MUTANT && as == Declined && p.Verdict == Declined`).
 		and("opsweb/ask.go", `case same && other.state == Settled`, `case !MUTANT && same && other.state == Settled`),
