@@ -38,6 +38,9 @@ type Config struct {
 	Record func(ctx context.Context, r Request, d Decision) error
 	// Lock is the home's, when it has one: a User's answer counts only with its signature.
 	Lock *lock.Lock
+	// Deadline is the last moment at which an answer to a question counts, by the wall clock as it stands: it is asked again
+	// while the question is open, since that clock may be set. Nil: the question's own.
+	Deadline func(Question) time.Time
 	// Now is the wall clock; time.Now when nil.
 	Now func() time.Time
 	// Rand gives the bytes of request ids; crypto/rand when nil.
@@ -55,7 +58,7 @@ type Desk struct {
 }
 
 type entry struct {
-	request  Request
+	request  Request       // its deadline moves with the clock; guarded by the desk's mu
 	done     chan struct{} // closed when decision is set
 	decision Decision
 
@@ -86,6 +89,9 @@ func (d *Desk) NewRequest(q Question) (Request, error) {
 	if err != nil {
 		return Request{}, fmt.Errorf("a question's id: %w", err)
 	}
+	if d.cfg.Deadline != nil {
+		q.Deadline = d.cfg.Deadline(q)
+	}
 	return Request{ID: RequestID(id), Opened: d.cfg.Now(), Question: q}, nil
 }
 
@@ -102,7 +108,7 @@ func (d *Desk) Ask(ctx context.Context, r Request) (Decision, error) {
 
 	for {
 		// The wait is short steps of the wall clock, not one long timer: a timer stands still while the machine sleeps.
-		left := r.Question.Deadline.Sub(d.cfg.Now())
+		left := d.deadline(e).Sub(d.cfg.Now())
 		if left <= 0 {
 			decision, err := d.decide(ctx, e, Decision{State: Expired})
 			if err == nil || errors.Is(err, ErrAnswered) {
@@ -133,7 +139,8 @@ func (d *Desk) Decide(ctx context.Context, a Answer) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	if a.shown != e.request.Shows() {
+	request := d.requestOf(e)
+	if a.shown != request.Shows() {
 		return Decision{}, ErrOtherTerms
 	}
 	if d.cfg.Lock != nil && a.approver == operation.ByUser {
@@ -144,7 +151,7 @@ func (d *Desk) Decide(ctx context.Context, a Answer) (Decision, error) {
 	decision := Decision{State: Denied, Approver: a.approver, InputType: a.inputType, Shown: a.shown, Signature: a.signature}
 	if a.approved {
 		decision.State = Approved
-		decision.ExpiresAt = e.request.Question.Operation.ExpiresAt
+		decision.ExpiresAt = request.Question.Operation.ExpiresAt
 	}
 	return d.decide(ctx, e, decision)
 }
@@ -161,11 +168,11 @@ func (d *Desk) decide(ctx context.Context, e *entry, decision Decision) (Decisio
 		return Decision{}, ErrUnknownRequest
 	}
 	decision.DecidedAt = d.cfg.Now()
-	late := !decision.DecidedAt.Before(e.request.Question.Deadline)
+	late := !decision.DecidedAt.Before(d.deadline(e))
 	if late {
 		decision = Decision{State: Expired, DecidedAt: decision.DecidedAt}
 	}
-	if err := d.cfg.Record(ctx, e.request, decision); err != nil {
+	if err := d.cfg.Record(ctx, d.requestOf(e), decision); err != nil {
 		return Decision{}, fmt.Errorf("the answer was not written down and does not count: %w", err)
 	}
 	e.decision = decision
@@ -174,6 +181,30 @@ func (d *Desk) decide(ctx context.Context, e *entry, decision Decision) (Decisio
 		return decision, ErrAnswered
 	}
 	return decision, nil
+}
+
+// requestOf is an entry's request as it stands.
+func (d *Desk) requestOf(e *entry) Request {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return e.request
+}
+
+// deadline is the last moment at which an answer counts, by the wall clock as it stands. When that has moved, whoever shows
+// the question is told.
+func (d *Desk) deadline(e *entry) time.Time {
+	request := d.requestOf(e)
+	if d.cfg.Deadline == nil {
+		return request.Question.Deadline
+	}
+	at := d.cfg.Deadline(request.Question)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at.Sub(e.request.Question.Deadline).Abs() >= time.Second {
+		e.request.Question.Deadline = at
+		d.notifyLocked()
+	}
+	return at
 }
 
 func (d *Desk) close(e *entry) {
