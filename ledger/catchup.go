@@ -1,77 +1,147 @@
 package ledger
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 )
+
+// place is where a reader stands in one file of the ledger.
+type place struct {
+	at   chain
+	end  int64 // that place in bytes
+	file File
+}
+
+// met is what a reader met on its way to the end of the ledger.
+type met struct {
+	place
+	files []File // the one it began with, and those that go on from it; the last is that of place
+	tail  []byte // the unfinished last line
+}
+
+// follow reads from a place to the end of the ledger, through the files that go
+// on from its own. Also with an error, the caller closes all files but the first.
+func (l *Ledger) follow(from place, each func(Record)) (met, error) {
+	m := met{place: from, files: []File{from.file}}
+	for {
+		size, current, err := l.sameFile(m.place)
+		if err != nil {
+			return m, err
+		}
+		whole, tail, err := m.at.follow(io.NewSectionReader(m.file, m.end, size-m.end), each)
+		if err != nil {
+			return m, fmt.Errorf("ledger %s: %w", l.path, err)
+		}
+		m.end += whole
+		if current {
+			m.tail = tail
+			return m, nil
+		}
+		next, err := l.nextFile(m.at, tail)
+		if err != nil {
+			return m, err
+		}
+		m.files = append(m.files, next)
+		m.place = place{at: m.at.goesOn(), file: next}
+	}
+}
+
+// nextFile opens the file that goes on from at, the end of one that has lost the
+// ledger's name.
+func (l *Ledger) nextFile(at chain, tail []byte) (File, error) {
+	replaced := fmt.Errorf("ledger %s: replaced by another file while it was open: %w", l.path, ErrDamaged)
+	if len(tail) > 0 {
+		return nil, replaced
+	}
+	path := filepath.Join(l.cfg.Dir, ArchiveName(at.file+1))
+	f, err := l.cfg.OpenFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = l.cfg.OpenFile(l.path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ledger not opened: %w", err)
+	}
+	line, err := readLine(bufio.NewReader(io.NewSectionReader(f, 0, 1<<10)))
+	if err != nil || string(line) != at.continued() {
+		return nil, errors.Join(replaced, f.Close())
+	}
+	return f, nil
+}
 
 // catchUp, under the lock, reads and verifies what others appended and repairs
 // a torn last line.
 func (l *Ledger) catchUp() error {
 	l.mu.Lock()
-	at, end := l.at, l.end
+	from := place{l.at, l.end, l.file}
 	l.mu.Unlock()
-	size, err := l.sameFile(at, end)
+	var fresh []Record
+	m, err := l.follow(from, func(r Record) { fresh = append(fresh, r) })
+	if err != nil {
+		return errors.Join(err, closeAll(m.files[1:]))
+	}
+	l.mu.Lock()
+	l.older = append(l.older, m.files[:len(m.files)-1]...)
+	l.file = m.file
+	// Of the place before a repair: what is wrong with the rest may be repaired by the next try.
+	l.at, l.end = m.at, m.end
+	for _, r := range fresh {
+		l.accept(r)
+	}
+	l.mu.Unlock()
+	if len(m.tail) == 0 {
+		return nil
+	}
+	fresh = nil
+	notice, err := l.repair(&m.at, &m.end, m.tail, &fresh)
 	if err != nil {
 		return err
-	}
-	var fresh []Record
-	whole, tail, err := at.follow(io.NewSectionReader(l.file, end, size-end), func(r Record) { fresh = append(fresh, r) })
-	if err != nil {
-		return fmt.Errorf("ledger %s: %w", l.path, err)
-	}
-	end += whole
-	var notice string
-	if len(tail) > 0 {
-		notice, err = l.repair(&at, &end, tail, &fresh)
-		if err != nil {
-			return err
-		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range fresh {
 		l.accept(r)
 	}
-	l.at, l.end = at, end
-	if notice != "" {
-		l.notices = append(l.notices, notice)
-	}
+	l.at, l.end = m.at, m.end
+	l.notices = append(l.notices, notice)
 	return nil
 }
 
-// sameFile returns the file's size, after checking that what was verified
-// before is still there: the same file, no shorter, with the same head.
-func (l *Ledger) sameFile(at chain, end int64) (int64, error) {
-	info, err := l.file.Stat()
-	if err != nil {
-		return 0, fmt.Errorf("ledger %s: %w", l.path, err)
-	}
+// sameFile returns the file's size, and whether it is still the newest of the
+// ledger, after checking that what was verified before is still there: no
+// shorter, with the same head.
+func (l *Ledger) sameFile(p place) (size int64, current bool, err error) {
+	// The name first: a file that has it now may lose it, and then grows no more.
 	now, err := os.Stat(l.path)
 	if err != nil {
-		return 0, fmt.Errorf("ledger %s: gone while it was open: %w: %w", l.path, ErrDamaged, err)
+		return 0, false, fmt.Errorf("ledger %s: gone while it was open: %w: %w", l.path, ErrDamaged, err)
 	}
-	if !os.SameFile(info, now) {
-		return 0, fmt.Errorf("ledger %s: replaced by another file while it was open: %w", l.path, ErrDamaged)
+	info, err := p.file.Stat()
+	if err != nil {
+		return 0, false, fmt.Errorf("ledger %s: %w", l.path, err)
 	}
-	if at.lines == 0 {
-		return info.Size(), nil
+	current = os.SameFile(info, now)
+	if p.at.lines == 0 {
+		return info.Size(), current, nil
 	}
-	changed := fmt.Errorf("ledger %s: %w", l.path, &DamageError{Line: at.lines, Reason: "was changed or cut off while the ledger was open"})
-	if info.Size() < end {
-		return 0, changed
+	changed := fmt.Errorf("ledger %s: %w", l.path, &DamageError{Line: p.at.lines, Reason: "was changed or cut off while the ledger was open"})
+	if info.Size() < p.end {
+		return 0, false, changed
 	}
-	if at.seq > 0 {
+	if p.at.lines > 1 {
 		head := make([]byte, hashDigits+len(lineEnd)+1)
-		if _, err := l.file.ReadAt(head, end-int64(len(head))); err != nil {
-			return 0, fmt.Errorf("ledger %s: %w", l.path, err)
+		if _, err := p.file.ReadAt(head, p.end-int64(len(head))); err != nil {
+			return 0, false, fmt.Errorf("ledger %s: %w", l.path, err)
 		}
-		if string(head) != at.hash+lineEnd+"\n" {
-			return 0, changed
+		if string(head) != p.at.hash+lineEnd+"\n" {
+			return 0, false, changed
 		}
 	}
-	return info.Size(), nil
+	return info.Size(), current, nil
 }
 
 // repair completes the unfinished last line when it only lacks its line feed,

@@ -62,12 +62,12 @@ func TestVerifyReportsAGoodLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := ledger.Report{Records: 3, Head: lines[3][len(lines[3])-67 : len(lines[3])-3]}
+	want := ledger.Report{Records: 3, Head: lines[3][len(lines[3])-67 : len(lines[3])-3], Files: 1}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	empty, err := ledger.Verify(strings.NewReader(lines[0]))
-	if want := (ledger.Report{Head: sum(format)}); err != nil || empty != want {
+	if want := (ledger.Report{Head: sum(format), Files: 1}); err != nil || empty != want {
 		t.Errorf("no records: %+v, %v", empty, err)
 	}
 }

@@ -27,6 +27,16 @@
 //
 //	sed -n 7p ledger.jsonl | sed 's/,"hash":"[0-9a-f]*"}$//' | tr -d '\n' | sha256sum
 //
+// From 16 MiB on ([Config.MaxFile]) the ledger goes on in a new file. The old one
+// becomes DIR/ledger-000001.jsonl, and so on, and the first line of the new
+// ledger.jsonl names what it goes on from, so that one chain runs through all of
+// them; prev of the first record is the SHA-256 of that line:
+//
+//	{"format":"papaver ledger","version":2,"file":2,"records":RECORDS-SO-FAR,"prev":"THE-LAST-ONE'S-HASH"}
+//
+// All files are read, always: a round may be unsettled, or an operation have been
+// performed, in any of them. None may be missing.
+//
 // The chain proves that nothing was changed or taken out before a hash that
 // somebody remembers. Alone it can't show that whole lines are missing at the
 // end: for that, compare [Report.Head] with a remembered one.
@@ -46,7 +56,8 @@
 // Any number of processes may have one ledger open. An append takes the flock
 // of DIR/ledger.lock, reads and verifies what others appended, checks that the
 // round still belongs to its owner, writes one line with one write, syncs, and
-// lets go. The lock is a file of its own because the ledger may be replaced by
+// lets go. What a line must not be beside is asked there too ([Entry.Unless]):
+// nobody else can have written it meanwhile. The lock is a file of its own because the ledger may be replaced by
 // a rename (a restored backup): two processes could then hold locks of two
 // files and both believe that they are alone. Reading takes no lock and changes nothing.
 //

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,6 +32,7 @@ type Config struct {
 
 	Now      func() time.Time // nil: time.Now
 	LockWait time.Duration    // longest wait for other appends; 0: DefaultLockWait
+	MaxFile  int64            // bytes from which the ledger goes on in a new file; 0: DefaultMaxFile
 
 	// OpenFile opens the ledger's file. nil: the function OpenFile.
 	OpenFile func(path string) (File, error)
@@ -68,9 +70,10 @@ type Ledger struct {
 	// It guards lockFile and the file's end. It is taken before mu.
 	turn     chan struct{}
 	lockFile *os.File
-	file     File
 
 	mu      sync.Mutex // guards all below
+	file    File       // the newest that was met; changed only by who has the turn
+	older   []File     // those before it that were open, which somebody may still read
 	at      chain      // the place after the last verified line
 	end     int64      // that place in bytes
 	records []Record
@@ -94,6 +97,9 @@ func Open(ctx context.Context, cfg Config) (_ *Ledger, err error) {
 	}
 	if cfg.LockWait <= 0 {
 		cfg.LockWait = DefaultLockWait
+	}
+	if cfg.MaxFile <= 0 {
+		cfg.MaxFile = DefaultMaxFile
 	}
 	if cfg.OpenFile == nil {
 		cfg.OpenFile = OpenFile
@@ -122,15 +128,7 @@ func Open(ctx context.Context, cfg Config) (_ *Ledger, err error) {
 		return nil, err
 	}
 	defer done()
-	// The format line comes with the file, so that no ledger lacks it.
-	if err := durable.WriteNew(l.path, []byte(formatLine+"\n")); err != nil && !errors.Is(err, os.ErrExist) {
-		return nil, fmt.Errorf("ledger not made: %w", err)
-	}
-	l.file, err = cfg.OpenFile(l.path)
-	if err != nil {
-		return nil, fmt.Errorf("ledger not opened: %w", err)
-	}
-	if err := l.catchUp(); err != nil {
+	if err := l.first(); err != nil {
 		return nil, err
 	}
 	// A writer may have died between its write and its sync.
@@ -138,6 +136,36 @@ func Open(ctx context.Context, cfg Config) (_ *Ledger, err error) {
 		return nil, fmt.Errorf("ledger %s: what was read may not be on disk: %w", l.path, err)
 	}
 	return l, nil
+}
+
+// first makes the file when there is none, and reads all files.
+func (l *Ledger) first() error {
+	if err := l.tidy(); err != nil {
+		return fmt.Errorf("ledger's folder: %w", err)
+	}
+	if _, err := os.Lstat(l.path); errors.Is(err, fs.ErrNotExist) {
+		if err := onlyOlder(l.path, err); errors.Is(err, ErrDamaged) {
+			return err
+		}
+		// The format line comes with the file, so that no ledger lacks it.
+		if err := durable.WriteNew(l.path, []byte(formatLine+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("ledger not made: %w", err)
+		}
+	}
+	var err error
+	l.file, err = l.cfg.OpenFile(l.path)
+	if err != nil {
+		return fmt.Errorf("ledger not opened: %w", err)
+	}
+	number, err := numberOf(l.file)
+	if err != nil {
+		return fmt.Errorf("ledger %s: %w", l.path, err)
+	}
+	l.at, err = archives(l.cfg.Dir, number, l.accept)
+	if err != nil {
+		return err
+	}
+	return l.catchUp()
 }
 
 // Append writes e as the next line and returns when that line is on disk. On
@@ -174,6 +202,14 @@ func (l *Ledger) Append(ctx context.Context, e Entry) (Record, error) {
 		if err := e.Unless(records[:len(records):len(records)]); err != nil {
 			return Record{}, fmt.Errorf("ledger: kind %s of round %s not written: %w", e.Kind, e.Round, err)
 		}
+	}
+	if end >= l.cfg.MaxFile && at.lines > 1 {
+		if err := l.rotate(at); err != nil {
+			return Record{}, err
+		}
+		l.mu.Lock()
+		at, end = l.at, l.end
+		l.mu.Unlock()
 	}
 	r.Seq, r.Prev = at.seq+1, at.hash
 	// UTC and no monotonic part: the record is what is read back.
@@ -285,7 +321,7 @@ func (l *Ledger) Records(ctx context.Context) ([]Record, error) {
 
 func (l *Ledger) recordsOnce() ([]Record, error) {
 	l.mu.Lock()
-	at, end, records := l.at, l.end, slices.Clone(l.records)
+	at, end, file, records := l.at, l.end, l.file, slices.Clone(l.records)
 	closed, broken := l.closed, l.broken
 	l.mu.Unlock()
 	if closed {
@@ -294,14 +330,10 @@ func (l *Ledger) recordsOnce() ([]Record, error) {
 	if broken != nil {
 		return records, nil
 	}
-	size, err := l.sameFile(at, end)
-	if err != nil {
-		return nil, err
-	}
 	// What is read here isn't kept: it may be cut off again by its writer.
-	_, _, err = at.follow(io.NewSectionReader(l.file, end, size-end), func(r Record) { records = append(records, r) })
-	if err != nil {
-		return nil, fmt.Errorf("ledger %s: %w", l.path, err)
+	met, err := l.follow(place{at, end, file}, func(r Record) { records = append(records, r) })
+	if err := errors.Join(err, closeAll(met.files[1:])); err != nil {
+		return nil, err
 	}
 	return records, nil
 }
@@ -334,9 +366,17 @@ func (l *Ledger) Close() error {
 	if closed {
 		return nil
 	}
-	err := l.lockFile.Close()
+	err := errors.Join(l.lockFile.Close(), closeAll(l.older))
 	if l.file != nil {
 		err = errors.Join(err, l.file.Close())
+	}
+	return err
+}
+
+func closeAll(files []File) error {
+	var err error
+	for _, f := range files {
+		err = errors.Join(err, f.Close())
 	}
 	return err
 }

@@ -26,6 +26,7 @@ const (
 	// maxName bounds an owner, kind or round, in bytes.
 	maxName = 256
 
+	prevMember = `,"prev":"`
 	hashMember = `,"hash":"`
 	lineEnd    = `"}`
 	hashDigits = 2 * sha256.Size
@@ -33,6 +34,9 @@ const (
 	// hashTail is how many bytes stand at the end of a line from the comma
 	// before "hash" on, without the line feed.
 	hashTail = len(hashMember) + hashDigits + len(lineEnd)
+
+	// prevTail is how many bytes before that the member "prev" has.
+	prevTail = len(prevMember) + hashDigits + len(`"`)
 )
 
 // Record is one line of the ledger, verified.
@@ -65,7 +69,7 @@ func encode(r *Record) []byte {
 	}
 	b = append(b, `","data":`...)
 	b = append(b, r.Data...)
-	b = append(b, `,"prev":"`...)
+	b = append(b, prevMember...)
 	b = append(b, r.Prev...)
 	b = append(b, '"')
 	r.Hash = hashOf(b)
@@ -77,6 +81,59 @@ func encode(r *Record) []byte {
 // decode reads one line without its line feed. It returns a reason, in words
 // that hold nothing of the line, when the line is not what encode makes.
 func decode(line []byte) (r Record, reason string) {
+	if r, ok := decodeOwn(line); ok {
+		return r, ""
+	}
+	return decodeAny(line)
+}
+
+// decodeOwn reads a line that is exactly what encode makes, which nearly every
+// line is, at the speed that a ledger of ten thousand rounds needs. Of any other
+// line it says nothing but that.
+func decodeOwn(line []byte) (r Record, ok bool) {
+	if len(line) < hashTail+prevTail {
+		return Record{}, false
+	}
+	signed := line[:len(line)-hashTail]
+	head, tail := signed[:len(signed)-prevTail], string(line[len(signed)-prevTail:])
+	names := [...]string{`{"seq":`, `,"time":"`, `","owner":"`, `","kind":"`, `","round":"`, `","data":`}
+	var values [len(names) - 1]string
+	rest, found := bytes.CutPrefix(head, []byte(names[0]))
+	for i := range values {
+		if !found {
+			return Record{}, false
+		}
+		var value []byte
+		value, rest, found = bytes.Cut(rest, []byte(names[i+1]))
+		values[i] = string(value)
+	}
+	seq, err := strconv.ParseUint(values[0], 10, 64)
+	t, timeErr := time.Parse(time.RFC3339Nano, values[1])
+	switch {
+	case !found || err != nil || timeErr != nil:
+		return Record{}, false
+	case strconv.FormatUint(seq, 10) != values[0] || t.Location() != time.UTC || t.Format(time.RFC3339Nano) != values[1]:
+		return Record{}, false
+	case checkName(values[2]) != nil || checkName(values[3]) != nil || values[4] != "" && checkName(values[4]) != nil:
+		return Record{}, false
+	case len(rest) < 2 || rest[0] != '{' || rest[len(rest)-1] != '}' || !jsontext.Value(rest).IsValid():
+		return Record{}, false
+	case tail[:len(prevMember)] != prevMember || tail[prevTail-1] != '"' || tail[prevTail:prevTail+len(hashMember)] != hashMember || tail[prevTail+hashTail-len(lineEnd):] != lineEnd:
+		return Record{}, false
+	}
+	r = Record{
+		Seq: seq, Time: t, Owner: values[2], Kind: values[3], Round: values[4], Data: stdjson.RawMessage(rest),
+		Prev: tail[len(prevMember) : len(prevMember)+hashDigits], Hash: tail[prevTail+len(hashMember) : prevTail+len(hashMember)+hashDigits],
+	}
+	return r, r.Hash == hashOf(signed) && isHash(r.Prev)
+}
+
+func isHash(s string) bool {
+	return len(s) == hashDigits && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// decodeAny is decode for every line.
+func decodeAny(line []byte) (r Record, reason string) {
 	if len(line) < hashTail {
 		return Record{}, "is not a record"
 	}

@@ -37,7 +37,11 @@ func TestMain(m *testing.M) {
 // after the append that gave it.
 func child(task, dir, owner string) error {
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, ledger.Config{Dir: dir, Owner: owner})
+	cfg := ledger.Config{Dir: dir, Owner: owner}
+	if short, ok := strings.CutSuffix(task, " to short files"); ok {
+		task, cfg.MaxFile = short, shortFile
+	}
+	l, err := ledger.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -132,12 +136,17 @@ func startChild(t *testing.T, task, dir, owner string) (*exec.Cmd, *bufio.Scanne
 }
 
 func TestTwoProcessesAppendInTurn(t *testing.T) {
+	t.Run("to one file", func(t *testing.T) { twoProcesses(t, "append") })
+	t.Run("to short files", func(t *testing.T) { twoProcesses(t, "append to short files") })
+}
+
+func twoProcesses(t *testing.T, task string) {
 	dir := folder(t)
 	owners := []string{"process-a", "process-b"}
 	printed := make([][]string, len(owners))
 	var wg sync.WaitGroup
 	for i, owner := range owners {
-		cmd, lines := startChild(t, "append", dir, owner)
+		cmd, lines := startChild(t, task, dir, owner)
 		wg.Go(func() {
 			for lines.Scan() {
 				printed[i] = append(printed[i], lines.Text())
@@ -188,9 +197,14 @@ func TestTwoProcessesNeverBothWriteWhatEachWritesUnlessItIsThere(t *testing.T) {
 }
 
 func TestAKilledProcessLosesNothingThatItWasTold(t *testing.T) {
+	t.Run("to one file", func(t *testing.T) { killed(t, "append until killed") })
+	t.Run("to short files", func(t *testing.T) { killed(t, "append until killed to short files") })
+}
+
+func killed(t *testing.T, task string) {
 	dir := folder(t)
 	for kill := range 8 {
-		cmd, lines := startChild(t, "append until killed", dir, fmt.Sprintf("process-%d", kill))
+		cmd, lines := startChild(t, task, dir, fmt.Sprintf("process-%d", kill))
 		last := ""
 		for range 10 + kill {
 			if !lines.Scan() {

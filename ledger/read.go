@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"strings"
+	"path/filepath"
 )
 
 // Report is what a look at a whole ledger found.
@@ -14,10 +15,11 @@ type Report struct {
 	Records uint64 // how many; also the last one's sequence number
 	Head    string // hash of the last record; of the format line when there is none
 	Torn    bool   // an unfinished last line was left out: see the package's comment
+	Files   int    // of how many files the last one read is the newest
 }
 
-// Verify reads a ledger from r and checks all that can be known from it alone:
-// format, sequence, every hash, every link of the chain. The error is a
+// Verify reads one file of a ledger from r and checks all that can be known from
+// it alone: format, sequence, every hash, every link of the chain. The error is a
 // [*DamageError] naming the first bad line, or what reading gave. The report
 // covers what stands before the error. It keeps no more than one line in memory.
 func Verify(r io.Reader) (Report, error) {
@@ -26,8 +28,9 @@ func Verify(r io.Reader) (Report, error) {
 	return c.report(tail), err
 }
 
-// Read returns all records of the ledger file at path, verified like
-// [Verify]. It takes no lock and changes nothing. A torn last line is left out
+// Read returns all records of the ledger whose newest file is at path, those of
+// its older files beside it included, verified like [Verify] and across the
+// files. It takes no lock and changes nothing. A torn last line is left out
 // and reported; for any damage the records before it come with the error.
 func Read(path string) ([]Record, Report, error) {
 	var records []Record
@@ -46,28 +49,52 @@ func Read(path string) ([]Record, Report, error) {
 
 func readOnce(path string) (records []Record, _ Report, err error) {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, Report{}, onlyOlder(path, err)
+	}
 	if err != nil {
 		return nil, Report{}, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	var c chain
-	_, tail, err := c.follow(f, func(r Record) { records = append(records, r) })
+	// The newest file first: while the older ones are read, it may become one of them, and stays what it is.
+	number, err := numberOf(f)
+	if err != nil {
+		return nil, Report{}, fmt.Errorf("%s: %w", path, err)
+	}
+	add := func(r Record) { records = append(records, r) }
+	c, err := archives(filepath.Dir(path), number, add)
+	if err != nil {
+		return records, c.report(nil), err
+	}
+	_, tail, err := c.follow(f, add)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return records, c.report(tail), err
 }
 
-// chain is a place in a verified ledger: after so many lines, with this hash.
-// Its zero value is before the format line.
+// onlyOlder makes missing, the error of a newest file that is not there, one of
+// damage when older ones are.
+func onlyOlder(path string, missing error) error {
+	names, err := archived(filepath.Dir(path))
+	if err != nil || len(names) == 0 {
+		return missing
+	}
+	return fmt.Errorf("%s is missing, and older files of the ledger are there (%s the newest): %w", path, names[len(names)-1], ErrDamaged)
+}
+
+// chain is a place in a verified ledger: after so many lines of the file with
+// this number, with this hash. Its zero value is before any format line.
 type chain struct {
 	lines int
+	file  int
 	seq   uint64
 	hash  string
+	from  bool // lines is 0, and the rest is the place where the file before ends
 }
 
 func (c *chain) report(tail []byte) Report {
-	return Report{Records: c.seq, Head: c.hash, Torn: len(tail) > 0}
+	return Report{Records: c.seq, Head: c.hash, Torn: len(tail) > 0, Files: c.file}
 }
 
 // follow reads lines from r, which begins at c's place, to the end, moves c
@@ -90,7 +117,7 @@ func (c *chain) follow(r io.Reader, each func(Record)) (whole int64, tail []byte
 			return whole, nil, err
 		}
 		whole += int64(len(line)) + 1
-		if rec.Seq > 0 {
+		if c.lines > 1 {
 			each(rec)
 		}
 	}
@@ -100,15 +127,7 @@ func (c *chain) follow(r io.Reader, each func(Record)) (whole int64, tail []byte
 // c over it. The record is zero for the format line.
 func (c *chain) next(line []byte) (Record, error) {
 	if c.lines == 0 {
-		switch text := string(line); {
-		case text == formatLine:
-			c.lines, c.hash = 1, hashOf(line)
-			return Record{}, nil
-		case strings.HasPrefix(text, formatPrefix):
-			return Record{}, c.damage("names a version of the format that this program doesn't know")
-		default:
-			return Record{}, c.damage("is not the format line of a ledger")
-		}
+		return Record{}, c.format(string(line))
 	}
 	rec, reason := decode(line)
 	switch {
