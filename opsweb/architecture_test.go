@@ -44,14 +44,14 @@ func describeRound() string {
 	var b strings.Builder
 	b.WriteString("\n```mermaid\nstateDiagram-v2\n    [*] --> sighted\n")
 	for _, a := range arrows {
-		if !a.resumes() { // the second table has them
+		if a.on != evResumed { // the second table has them
 			fmt.Fprintf(&b, "    %s --> %s: %s\n", a.from, a.to, a.on)
 		}
 	}
 	b.WriteString("    settled --> [*]\n    merged --> [*]\n```\n\n")
 	b.WriteString("| in state | on event | to state | ledger line, on disk before |\n| --- | --- | --- | --- |\n")
 	for _, a := range arrows {
-		if !a.resumes() {
+		if a.on != evResumed {
 			fmt.Fprintf(&b, "| %s | %s | %s | `%s` |\n", a.from, a.on, a.to, a.line)
 		}
 	}
@@ -60,9 +60,6 @@ func describeRound() string {
 		to := "—"
 		if a, ok := next(row.state, evResumed); ok {
 			to = string(a.to)
-		}
-		if a, ok := next(row.state, evResumedAlive); ok {
-			to += "; while an earlier approval is recorded: " + string(a.to)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.state, row.does, row.resumed, to)
 	}

@@ -27,8 +27,8 @@ func (r *round) earlier(op operation.Operation) ([]Past, error) {
 	}
 	r.ops.mu.Unlock()
 	var open []Past
-	for _, p := range History(records) {
-		if s := p.Approval(); s != nil && !moving[p.ID] && !r.looked[p.ID] && s.OperationID == op.ID && s.Issuer == r.site.company.Issuer {
+	for _, p := range roundsOf(records, op.ID) {
+		if s := p.Approval(); s != nil && !moving[p.ID] && !r.looked[p.place()] && s.OperationID == op.ID && s.Issuer == r.site.company.Issuer {
 			open = append(open, p)
 		}
 	}
@@ -53,7 +53,7 @@ func (r *round) lookUpEarlier(ctx context.Context) (move, error) {
 		if r.looked == nil {
 			r.looked = make(map[string]bool)
 		}
-		r.looked[open[0].ID] = true
+		r.looked[open[0].place()] = true
 		m, err := r.afterEarlier(ctx, open[0], op)
 		if err != nil || m.on != "" {
 			return m, err
@@ -69,9 +69,9 @@ func (r *round) endedBefore(as Outcome) (move, error) {
 	if err != nil {
 		return move{}, fmt.Errorf("round %s: the ledger could not be read for earlier ends of its operation: %w", r.id, err)
 	}
-	for _, p := range History(records) {
+	for _, p := range roundsOf(records, r.op.ID) {
 		s := p.last()
-		if s == nil || s.Issuer != r.site.company.Issuer || s.OperationID != r.op.ID {
+		if s == nil || p.ID == r.id || s.Issuer != r.site.company.Issuer || s.OperationID != r.op.ID {
 			continue
 		}
 		switch {

@@ -50,7 +50,6 @@ const (
 	evRerunNo        Event = "rerun-not-wanted"
 	evSettle         Event = "settled" // the outcome is in the line
 	evResumed        Event = "resumed" // by another process, which has claimed the round from the one that is gone
-	evResumedAlive   Event = "resumed-while-alive"
 )
 
 // Outcome is how a round ended, in the words of the command line.
@@ -156,11 +155,6 @@ var arrows = [...]arrow{
 	{Looking, evResumed, Looking, "resumed"},
 	{RerunAsking, evResumed, Looking, "resumed"},
 	{Settled, evResumed, Looking, "resumed"}, // as unknown, and the Company may say by now what became of the approval
-
-	// While an approval of an earlier revision is recorded, that is looked up and nobody is asked about the later one.
-	{Fetched, evResumedAlive, Looking, "resumed-while-alive"},
-	{Asking, evResumedAlive, Looking, "resumed-while-alive"},
-	{Answered, evResumedAlive, Looking, "resumed-while-alive"},
 }
 
 // stage is what a round does in a state, once the line that led there is on disk. It is the other half of the table.
@@ -206,17 +200,6 @@ func next(from State, on Event) (arrow, bool) {
 		}
 	}
 	return arrow{}, false
-}
-
-// resumes reports whether the row is one by which another process goes on.
-func (a arrow) resumes() bool { return a.on == evResumed || a.on == evResumedAlive }
-
-// resumption is the row by which another process goes on with a round; false when it needs nothing more.
-func (p Past) resumption() (arrow, bool) {
-	if a, ok := next(p.State, evResumedAlive); ok && p.alive != nil {
-		return a, true
-	}
-	return next(p.State, evResumed)
 }
 
 // final reports whether a round in this state needs nothing more.

@@ -31,6 +31,9 @@ func (r *round) prepare(ctx context.Context) (move, error) {
 	if r.decision.Shown.Revision != r.op.Revision || r.decision.Shown.TermsHash != r.op.Terms.Hash() {
 		return move{}, fmt.Errorf("round %s: the answer was given to other terms", r.id)
 	}
+	if m, err := r.endedBefore(Performed); err != nil || m.on != "" {
+		return m, err
+	}
 	if open, err := r.earlier(r.op); err != nil {
 		return move{}, err
 	} else if len(open) > 0 {
@@ -198,7 +201,7 @@ func (r *round) replay(ctx context.Context) (move, error) {
 		return nil
 	})
 	switch {
-	case r.state == Recorded && errors.Is(err, browser.ErrCannotRepeat):
+	case r.state == Recorded && (errors.Is(err, browser.ErrCannotRepeat) || errors.Is(err, errMeanwhile)):
 		return move{on: evCannotReplay, body: Note{Why: err.Error()}}, nil
 	case r.state == Recorded:
 		return move{}, err // the line could not be written, or the browser is gone before anything was done

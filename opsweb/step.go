@@ -91,9 +91,7 @@ type move struct {
 	into    *round  // of evSame
 	tells   any     // what is told when the line is on disk, before the body
 	written bool    // the line is on disk already
-
-	claim  string                      // of evResumed: the owner that is gone
-	unless func([]ledger.Record) error // asked under the ledger's lock: an error means that the line is not written
+	claim   string  // of evResumed: the owner that is gone
 }
 
 // telling has a move tell news too, when its line is on disk.
@@ -113,7 +111,7 @@ func settlef(outcome Outcome, format string, args ...any) move {
 // run moves the round on until it is final, cannot be written down, or ctx ends. In the last two cases the ledger says
 // where it stands.
 func (r *round) run(ctx context.Context) {
-	for !r.state.final() {
+	for meanwhile := 0; !r.state.final(); {
 		if ctx.Err() != nil {
 			r.stop(ctx, errStopped) // nothing that the last line permits is begun after the run's end
 			return
@@ -121,6 +119,10 @@ func (r *round) run(ctx context.Context) {
 		m, err := r.work(ctx)
 		if err == nil {
 			err = r.apply(ctx, r.whileAlive(m))
+		}
+		if errors.Is(err, errMeanwhile) && meanwhile < maxMeanwhile {
+			meanwhile++
+			continue // the ledger says more by now
 		}
 		if errors.Is(err, errForFlow) {
 			r.park()
@@ -191,7 +193,7 @@ func (r *round) apply(ctx context.Context, m move) error {
 	if !m.written {
 		writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 		defer cancel()
-		if _, err := r.ops.cfg.Ledger.Append(writing, ledger.Entry{Kind: a.line, Round: r.id, Data: m.body, Claim: m.claim, Unless: m.unless}); err != nil {
+		if _, err := r.ops.cfg.Ledger.Append(writing, ledger.Entry{Kind: a.line, Round: r.id, Data: m.body, Claim: m.claim, Unless: r.unless(m.on)}); err != nil {
 			return fmt.Errorf("round %s: %s was not written down: %w", r.id, a.line, err)
 		}
 	}
