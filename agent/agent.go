@@ -60,8 +60,16 @@ type Config struct {
 	// NoInput refuses every question as soon as it is asked.
 	NoInput bool
 
+	// Flow is the hash of the flow that is made, for the ledger: only the same one may finish what it began. Empty: none.
+	Flow string
+
 	Title string   // of the task, for the terminals that watch it
 	Steps []string // the labels of its steps, in order; may be empty
+
+	// OpenLedger opens the ledger's file and Wrap is put around the transport of our own requests, when they are set: so that a
+	// fault can be had at each of them.
+	OpenLedger func(path string) (ledger.File, error)
+	Wrap       func(http.RoundTripper) http.RoundTripper
 
 	// Events is told what happens, in order. It must not block, and it must not call the agent.
 	Events func(Event)
@@ -128,6 +136,9 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 		return nil, err
 	}
 	a.client = a.reach.Client(requestTimeout)
+	if cfg.Wrap != nil {
+		a.client.Transport = cfg.Wrap(a.client.Transport)
+	}
 	a.client.Transport = a.pace.Wrap(a.client.Transport)
 	if a.home, err = home.Open(cfg.Home); err != nil {
 		return nil, err
@@ -135,7 +146,7 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 	if a.id, err = randomid.Short(cfg.Rand); err != nil {
 		return nil, fmt.Errorf("a name for the run: %w", err)
 	}
-	if a.ledger, err = ledger.Open(ctx, ledger.Config{Dir: a.home.Ledger(), Owner: a.id, Now: cfg.Now}); err != nil {
+	if a.ledger, err = ledger.Open(ctx, ledger.Config{Dir: a.home.Ledger(), Owner: a.id, Now: cfg.Now, OpenFile: cfg.OpenLedger}); err != nil {
 		return nil, ledgerTrouble(err)
 	}
 	for _, notice := range a.ledger.Notices() {

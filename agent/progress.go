@@ -195,6 +195,18 @@ func roundOf(t *attach.Task, id string) *attach.Round {
 	return &t.Rounds[len(t.Rounds)-1]
 }
 
+// takenUp shows an operation that a run before left.
+func (p *progress) takenUp(past opsweb.Past) {
+	p.update(func(t *attach.Task) {
+		r := roundOf(t, past.ID)
+		r.Summary = past.Summary
+		if at, err := time.Parse(time.RFC3339, past.Ends); err == nil {
+			r.Expires = at
+		}
+		r.Stages = append(r.Stages, attach.Stage{Label: "a run that has ended left it " + string(past.State) + "; now: " + past.Restart(), At: p.now()})
+	})
+}
+
 // describe takes over what a happening says of the round itself.
 func describe(r *attach.Round, h opsweb.Happening) {
 	switch body := h.Body.(type) {
@@ -235,8 +247,17 @@ func stage(body any) (label, now string) {
 	case opsweb.Operation:
 		return "the terms were fetched", "comparing the terms"
 	case opsweb.Question:
+		if b.Kind == approval.KindRerun {
+			return "you were asked whether the flow is run again", "waiting for your answer"
+		}
 		return "you were asked", "waiting for your answer"
 	case opsweb.Answer:
+		if b.Kind == approval.KindRerun {
+			if b.Approved {
+				return "you want the flow to be run again", "running the flow again"
+			}
+			return "you don't want the flow to be run again", "looking up what became of the approval"
+		}
 		if b.Approved {
 			return "you approved", "sending the approval"
 		}

@@ -13,6 +13,11 @@ import (
 // newSession makes a Session at c for this home's agent and User: signed in where that is asked for, with the account's
 // tokens, which the home keeps. ended is told when the Company no longer accepts them.
 func (a *Agent) newSession(ctx context.Context, c *company.Company, ended func(error)) (*session.Session, error) {
+	return a.sessionAs(ctx, c, a.cfg.SignedIn, a.cfg.Account, ended)
+}
+
+// sessionAs is newSession, signed in or not, and to the account with that label.
+func (a *Agent) sessionAs(ctx context.Context, c *company.Company, signedIn bool, label string, ended func(error)) (*session.Session, error) {
 	identity, err := session.Load(a.home.Identity())
 	if err != nil {
 		return nil, identityTrouble(err)
@@ -32,9 +37,9 @@ func (a *Agent) newSession(ctx context.Context, c *company.Company, ended func(e
 		Identity: identity, UserID: user, Company: c, Server: server, Now: a.cfg.Now, Rand: a.cfg.Rand,
 	}
 	var s *session.Session
-	if a.cfg.SignedIn {
+	if signedIn {
 		// The Session's key is made with it, and is asked for when it is used.
-		if err := a.signedIn(&cfg, func() *session.ProofKey { return s.Key() }, ended); err != nil {
+		if err := a.signedIn(&cfg, label, func() *session.ProofKey { return s.Key() }, ended); err != nil {
 			return nil, err
 		}
 	}
@@ -43,15 +48,15 @@ func (a *Agent) newSession(ctx context.Context, c *company.Company, ended func(e
 }
 
 // signedIn says what a signed-in Session has its tokens from. Without a sign-in to begin with it is an error.
-func (a *Agent) signedIn(cfg *session.Config, key func() *session.ProofKey, ended func(error)) error {
+func (a *Agent) signedIn(cfg *session.Config, label string, key func() *session.ProofKey, ended func(error)) error {
 	accounts, err := account.Open(account.Config{Dir: a.home.Accounts(), Keyring: a.cfg.Keyring, Now: a.cfg.Now, Rand: a.cfg.Rand})
 	if err != nil {
 		return err
 	}
-	which := account.Key{Issuer: cfg.Company.Issuer, Label: a.cfg.Account}
+	which := account.Key{Issuer: cfg.Company.Issuer, Label: label}
 	switch kept, err := accounts.Find(which); {
 	case errors.Is(err, account.ErrNone):
-		return notSignedInTrouble(cfg.Company, a.cfg.Account)
+		return notSignedInTrouble(cfg.Company, label)
 	case err != nil:
 		return err
 	case kept.ClientID != cfg.Identity.ClientID():

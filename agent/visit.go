@@ -77,6 +77,9 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 			return nil, err
 		}
 	}
+	if err := a.writeVisit(ctx, where.Domain()); err != nil {
+		return nil, err
+	}
 	if err := a.startBrowser(ctx); err != nil {
 		return nil, err
 	}
@@ -132,7 +135,8 @@ func (a *Agent) startBrowser(ctx context.Context) error {
 	b, err := browser.Start(ctx, browser.Config{
 		Driver: a.cfg.Driver, Bin: a.cfg.Chromium, NoSandbox: a.cfg.NoSandbox, Headful: a.cfg.Headful,
 		HostResolverRules: how.HostResolverRules, LeafKeys: how.LeafKeys, Private: a.reach.Named, UsersOwn: a.own.holds,
-		Watch: opsweb.Header, OnHeld: a.ops.Held, OnLimited: a.limited, Now: a.cfg.Now,
+		OnProfile: func(dir string) error { return a.writeLine(ctx, lineChromium, chromiumLine{Profile: dir}) },
+		Watch:     opsweb.Header, OnHeld: a.ops.Held, OnLimited: a.limited, Now: a.cfg.Now,
 	})
 	if err != nil {
 		return browserTrouble(err, "what the site publishes was read", "no page was opened")

@@ -76,6 +76,7 @@ type Question struct {
 // Answer: a question got its outcome.
 type Answer struct {
 	Request   approval.RequestID `json:"request"`
+	Kind      approval.Kind      `json:"kind,omitempty"` // of a question about something else than terms
 	Approver  operation.Approver `json:"approver,omitempty"`
 	Approved  bool               `json:"approved"`
 	State     approval.State     `json:"state"`

@@ -284,6 +284,9 @@ func (o *Operations) recordDecision(ctx context.Context, req approval.Request, d
 		Request: req.ID, Approver: d.Approver, Approved: d.State == approval.Approved, State: d.State,
 		Shown: d.Shown, InputType: d.InputType, DecidedAt: d.DecidedAt,
 	}
+	if req.Question.Kind != approval.KindApproval {
+		body.Kind = req.Question.Kind
+	}
 	kind := answerLine(req.Question.Kind, body.Approved)
 	if _, err := o.cfg.Ledger.Append(ctx, ledger.Entry{Kind: kind, Round: req.Question.Round, Data: body}); err != nil {
 		return err

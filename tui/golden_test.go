@@ -139,6 +139,8 @@ func TestOtherScreens(t *testing.T) {
 	second.Request.Question.Deadline = noon().Add(42 * time.Second)
 	rerun := short(t)
 	rerun.Request.Question.Kind = approval.KindRerun
+	again, none := short(t), short(t)
+	again.Request.Question.After, none.Request.Question.After = approval.AfterFlow, approval.AfterNothing
 	failed := jacketTask()
 	failed.Steps[1].State = attach.StepFailed
 	failed.Outcome, failed.Ended, failed.Rounds = "error", noon(), nil
@@ -151,6 +153,8 @@ func TestOtherScreens(t *testing.T) {
 		"help":     func(b *bench) { b.show(); b.press(runes("?")) },
 		"trouble":  func(b *bench) { b.send(viewMsg{attach.View{Tasks: []attach.Task{failed}}}) },
 		"rerun":    func(b *bench) { b.show(rerun) },
+		"again":    func(b *bench) { b.show(again) },
+		"no-page":  func(b *bench) { b.show(none) },
 		"nothing":  func(b *bench) { b.send(viewMsg{attach.View{}}) },
 		"last-min": func(b *bench) { b.show(short(t)); b.pass(4*time.Minute + 18*time.Second) },
 	} {

@@ -77,8 +77,8 @@ func ourLines(q question, w int, note words, now time.Time) []line {
 	if len(q.differences) == 0 && q.kind == approval.KindApproval {
 		add(wChecked, say(agreeWords(len(q.summary) > 0)))
 	}
-	if q.kind == approval.KindRerun {
-		out = append(out, flow(line{ours(wRerun, alert)}, w, nil, nil)...)
+	if after := afterWords(q); after != "" {
+		out = append(out, flow(line{ours(after, alert)}, w, nil, nil)...)
 	}
 	if note != "" {
 		out = append(out, flow(line{ours(note, strong)}, w, nil, nil)...)

@@ -130,6 +130,7 @@ type question struct {
 	id          approval.RequestID
 	shows       approval.Shown
 	kind        approval.Kind
+	after       approval.After
 	front       bool
 	company     companyText
 	account     plaintext.Text // quoted; empty for a guest
@@ -143,7 +144,7 @@ type question struct {
 func (c charset) question(from attach.Question) question {
 	q := from.Request.Question
 	out := question{
-		id: from.Request.ID, shows: from.Request.Shows(), kind: q.Kind, front: from.Front, company: c.company(q.Company),
+		id: from.Request.ID, shows: from.Request.Shows(), kind: q.Kind, after: q.After, front: from.Front, company: c.company(q.Company),
 		act: c.whole(q.Act), deadline: q.Deadline,
 	}
 	if q.Account != "" {
@@ -183,7 +184,7 @@ func (c charset) termRow(row operation.Row) termRow {
 
 // same reports whether a screen that shows q shows other as well.
 func (q question) same(other question) bool {
-	return q.id == other.id && q.shows == other.shows && q.kind == other.kind && q.company == other.company &&
+	return q.id == other.id && q.shows == other.shows && q.kind == other.kind && q.after == other.after && q.company == other.company &&
 		q.account == other.account && q.act == other.act && q.deadline.Equal(other.deadline) &&
 		slices.Equal(q.differences, other.differences) && slices.Equal(q.summary, other.summary)
 }

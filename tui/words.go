@@ -16,14 +16,16 @@ const (
 	wTitleList     words = "Papaver: questions that wait"
 	wTitleHelp     words = "Papaver: help"
 
-	wCompany  words = "Company  "
-	wSession  words = "Session  "
-	wAct      words = "Act      "
-	wAnswerBy words = "Deadline "
-	wGuest    words = "guest (not signed in)"
-	wAccount  words = "signed in to account "
-	wNoAct    words = "nothing that your agent did explains this operation"
-	wRerun    words = "Your approval is recorded already. Approving here runs the flow again from its start, to finish the operation."
+	wCompany   words = "Company  "
+	wSession   words = "Session  "
+	wAct       words = "Act      "
+	wAnswerBy  words = "Deadline "
+	wGuest     words = "guest (not signed in)"
+	wAccount   words = "signed in to account "
+	wNoAct     words = "nothing that your agent did explains this operation"
+	wAfterFlow words = "The page that asked is gone with its run. Approving here also runs the flow again from its start, to finish the operation."
+	wAfterNone words = "The page that asked is gone with its run, and so is its flow: an approval is recorded, nothing is performed, and it is left to expire."
+	wRerun     words = "Your approval is recorded already. Approving here runs the flow again from its start, to finish the operation."
 
 	wChecked  words = "Checked  "
 	wCalls    words = ", calls itself "
@@ -117,6 +119,20 @@ func endWords(outcome string) (words, look) {
 		return "", plain
 	default:
 		return outcomeWords(outcome)
+	}
+}
+
+// afterWords says what comes of a yes, where that is not the page's own request.
+func afterWords(q question) words {
+	switch {
+	case q.kind == approval.KindRerun:
+		return wRerun
+	case q.after == approval.AfterFlow:
+		return wAfterFlow
+	case q.after == approval.AfterNothing:
+		return wAfterNone
+	default:
+		return ""
 	}
 }
 

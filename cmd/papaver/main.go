@@ -6,12 +6,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/papaver-agent/papaver/ledger"
 )
 
 // env is what a command may touch of the process.
@@ -22,9 +25,20 @@ type env struct {
 	getenv func(string) string
 	now    func() time.Time
 	self   string // path of this program
+
+	faults faults
 }
 
-func main() {
+// faults are put under what a run writes and sends. The program has none; its tests do.
+type faults struct {
+	openLedger func(path string) (ledger.File, error)
+	wrap       func(http.RoundTripper) http.RoundTripper
+}
+
+func main() { os.Exit(begin(faults{})) }
+
+// begin runs the program and returns its exit status.
+func begin(with faults) int {
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup wants us to go on
 		ends = append(ends, syscall.SIGHUP)
@@ -40,10 +54,8 @@ func main() {
 	if err != nil {
 		self = os.Args[0]
 	}
-	e := env{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now, self: self}
-	code := run(ctx, e, os.Args[1:])
-	stop()
-	os.Exit(code)
+	defer stop()
+	return run(ctx, env{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now, self: self, faults: with}, os.Args[1:])
 }
 
 // command is one word of the command line.

@@ -16,7 +16,7 @@ import (
 // TestMain puts this very program on PATH as papaver, so that every test runs it as a process of its own, and fails
 // when the tests left a process or a file behind.
 func TestMain(m *testing.M) {
-	testscript.Main(clean{m}, map[string]func(){"papaver": main})
+	testscript.Main(clean{m}, map[string]func(){"papaver": func() { os.Exit(begin(deaths(os.Getenv(dieEnv)))) }})
 }
 
 // clean runs the tests in a temporary folder of their own and looks at what is left of them.

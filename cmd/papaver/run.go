@@ -39,6 +39,7 @@ type runOptions struct {
 	plain    bool
 	noInput  bool
 	set      settings
+	resume   bool
 }
 
 func runFlags() *runOptions {
@@ -55,6 +56,7 @@ func runFlags() *runOptions {
 	o.BoolVar(&o.noTUI, "no-tui", false, "leave questions to papaver tui")
 	o.BoolVar(&o.plain, "plain", false, "ask line by line instead of in a full screen")
 	o.BoolVar(&o.noInput, "no-input", false, "refuse whatever would have to be asked")
+	o.BoolVar(&o.resume, "resume", false, "settle the home's unsettled operations and start nothing else; the flow that met one may finish it, when you say so")
 	o.Var(o.set, "set", "the value of ${NAME} in the flow (`NAME=VALUE`); may be repeated")
 	return o
 }
@@ -75,13 +77,17 @@ func (s settings) Set(arg string) error {
 
 func runRun(ctx context.Context, e env, args []string) error {
 	o := runFlags()
-	words, err := o.parse(e, args, 1, 1)
+	words, err := o.parse(e, args, 0, 1)
 	if err != nil {
 		return err
 	}
 	switch {
-	case o.company == "":
+	case !o.resume && len(words) == 0:
+		return usagef("papaver run needs FLOW.json")
+	case o.company == "" && len(words) > 0:
 		return usagef("papaver run needs --company URL")
+	case o.resume && o.company != "" && len(words) == 0:
+		return usagef("--company goes with the FLOW.json that is run there; --resume alone takes up the operations of every Company")
 	case driverOf(o.driver) == nil:
 		return usagef("--driver %q is not built in; chromedp and rod are", o.driver)
 	case o.account != "" && !o.signedIn:
@@ -89,13 +95,18 @@ func runRun(ctx context.Context, e env, args []string) error {
 	case o.timeout <= 0:
 		return usagef("--timeout is longer than nothing")
 	}
-	if _, err := company.ParseAddress(o.company); err != nil {
-		return usageError{err.Error()}
+	if o.company != "" {
+		if _, err := company.ParseAddress(o.company); err != nil {
+			return usageError{err.Error()}
+		}
 	}
 	if err := o.way.check(); err != nil {
 		return err
 	}
-	f, err := readFlow(words[0], o.set)
+	f, hash := &flow.Flow{Title: "settle what runs before left"}, ""
+	if len(words) > 0 {
+		f, hash, err = readFlow(words[0], o.set)
+	}
 	if err != nil {
 		err = &trouble.Error{What: words[0] + " can't be run", Err: err, Done: "nothing", Undone: "no browser was started", Next: "mend the file"}
 		return o.notBegun(e, err)
@@ -104,7 +115,7 @@ func runRun(ctx context.Context, e env, args []string) error {
 	if err != nil {
 		return o.notBegun(e, err)
 	}
-	return o.run(ctx, e, dir, f)
+	return o.run(ctx, e, dir, f, hash)
 }
 
 // notBegun says in the events too that a run ended before it began.
@@ -117,36 +128,38 @@ func (o *runOptions) notBegun(e env, err error) error {
 	return err
 }
 
-func readFlow(path string, set map[string]string) (*flow.Flow, error) {
+// readFlow reads a flow and returns its hash too.
+func readFlow(path string, set map[string]string) (*flow.Flow, string, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer func() { _ = file.Close() }()
 	data, err := io.ReadAll(io.LimitReader(file, maxFlowFile+1))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return flow.Parse(data, set)
+	f, err := flow.Parse(data, set)
+	return f, flow.Hash(data, set), err
 }
 
 // run makes the flow with a terminal UI beside it when there is a terminal to ask on.
-func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow) error {
+func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow, hash string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	ui := newRunUI(e, o)
 	a, err := agent.Start(ctx, agent.Config{
 		Home: dir, Driver: driverOf(o.driver), ConnectTo: o.way.connectTo, CACerts: o.way.cacerts,
 		Profile: o.profile.forced, SignedIn: o.signedIn, Account: o.account, Keyring: account.OSKeyring(e.getenv),
-		NoSandbox: !o.sandbox, Headful: o.headful, NoInput: o.noInput,
-		Title: f.Title, Steps: f.Labels(), Events: ui.event, Now: e.now, Logger: slog.New(slog.NewTextHandler(ui, nil)),
+		NoSandbox: !o.sandbox, Headful: o.headful, NoInput: o.noInput, OpenLedger: e.faults.openLedger, Wrap: e.faults.wrap,
+		Flow: hash, Title: f.Title, Steps: f.Labels(), Events: ui.event, Now: e.now, Logger: slog.New(slog.NewTextHandler(ui, nil)),
 	})
 	if err != nil {
 		ui.close()
 		return o.notBegun(e, err)
 	}
 	ui.start(ctx, a, cancel)
-	err = o.visit(ctx, a, f)
+	err = o.within(ctx, a, func(ctx context.Context) error { return o.work(ctx, a, f) })
 
 	a.Stop(context.WithoutCancel(ctx)) // bounds itself; what it learns has a part in how the run ended
 	end := endingOf(a.Outcomes(), err)
@@ -167,7 +180,30 @@ func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow) e
 // errTimeout ends a run that took longer than --timeout.
 var errTimeout = errors.New("the run took longer than --timeout")
 
-func (o *runOptions) visit(ctx context.Context, a *agent.Agent, f *flow.Flow) error {
+// work makes the flow or, to resume, settles what is left with it or without.
+func (o *runOptions) work(ctx context.Context, a *agent.Agent, f *flow.Flow) error {
+	run := func(ctx context.Context) error {
+		v, err := a.Visit(ctx, o.company)
+		if err != nil {
+			return err
+		}
+		return flow.Run(ctx, v, f)
+	}
+	switch {
+	case !o.resume:
+		return run(ctx)
+	case len(f.Steps) == 0:
+		return a.Resume(ctx, agent.Resumption{})
+	}
+	where, err := company.ParseAddress(o.company)
+	if err != nil {
+		return err
+	}
+	return a.Resume(ctx, agent.Resumption{Flow: run, Company: where.Domain()})
+}
+
+// within bounds the run's work by --timeout.
+func (o *runOptions) within(ctx context.Context, a *agent.Agent, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	ended := make(chan struct{})
@@ -176,10 +212,7 @@ func (o *runOptions) visit(ctx context.Context, a *agent.Agent, f *flow.Flow) er
 		defer close(ended)
 		o.limit(ctx, a, cancel)
 	}()
-	v, err := a.Visit(ctx, o.company)
-	if err == nil {
-		err = flow.Run(ctx, v, f)
-	}
+	err := work(ctx)
 	if errors.Is(context.Cause(ctx), errTimeout) {
 		err = &trouble.Error{What: "the run took longer than " + o.timeout.String(), Err: err,
 			Done: "what the ledger and the events show", Undone: "the steps after that",

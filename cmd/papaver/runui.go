@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/agent"
+	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/internal/plaintext"
 	"github.com/papaver-agent/papaver/internal/trouble"
@@ -230,6 +231,8 @@ func inWords(ev agent.Event) string {
 		return fmt.Sprintf("visiting %s as an ordinary visitor: %s", plaintext.Domain(b.Company), b.Why)
 	case agent.Acted:
 		return fmt.Sprintf("step %d: %s", b.Step+1, b.Type)
+	case agent.TakenUp:
+		return fmt.Sprintf("operation %s at %s, left by a run that has ended, stands at %q: %s", ev.Round, plaintext.Domain(b.Company), b.State, b.Next)
 	case opsweb.Sighting:
 		if b.Accepted {
 			return "the Company asks for an approval"
@@ -238,6 +241,12 @@ func inWords(ev agent.Event) string {
 	case opsweb.Question:
 		return "a question waits: papaver tui"
 	case opsweb.Answer:
+		if b.Kind == approval.KindRerun {
+			if b.Approved {
+				return "the flow is run again"
+			}
+			return "the flow is not run again"
+		}
 		if b.Approved {
 			return "approved"
 		}
