@@ -29,6 +29,7 @@ import (
 	"github.com/papaver-agent/papaver/internal/pace"
 	"github.com/papaver-agent/papaver/internal/randomid"
 	"github.com/papaver-agent/papaver/internal/reach"
+	"github.com/papaver-agent/papaver/internal/skew"
 	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/ledger"
 	"github.com/papaver-agent/papaver/opsweb"
@@ -90,6 +91,7 @@ type Agent struct {
 	progress *progress
 	visits   visits
 	pace     *pace.Pace
+	clocks   *skew.Clocks
 	own      ownPages
 	server   *attach.Server
 
@@ -97,6 +99,8 @@ type Agent struct {
 	life    context.Context
 	end     context.CancelCauseFunc
 	running sync.WaitGroup
+
+	lastClock lastClock
 
 	events sync.Mutex // held while an event is given out, so that they are in order
 
@@ -125,6 +129,7 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 	}
 	a := &Agent{cfg: cfg}
 	a.pace = pace.New(pace.Config{Company: a.visits.company, Told: a.held, Now: cfg.Now})
+	a.clocks = skew.New(skew.Config{Company: a.visits.company, Told: a.clockDiffers, Now: cfg.Now})
 	a.life, a.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer func() {
 		if err != nil {
@@ -139,7 +144,7 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 	if cfg.Wrap != nil {
 		a.client.Transport = cfg.Wrap(a.client.Transport)
 	}
-	a.client.Transport = a.pace.Wrap(a.client.Transport)
+	a.client.Transport = a.pace.Wrap(a.clocks.Wrap(a.client.Transport))
 	if a.home, err = home.Open(cfg.Home); err != nil {
 		return nil, err
 	}
@@ -152,7 +157,7 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 	for _, notice := range a.ledger.Notices() {
 		cfg.Logger.Warn("ledger", "notice", notice)
 	}
-	a.ops, err = opsweb.New(ctx, opsweb.Config{Ledger: a.ledger, Client: a.client, Notify: a.happened, Now: cfg.Now, Rand: cfg.Rand})
+	a.ops, err = opsweb.New(ctx, opsweb.Config{Ledger: a.ledger, Client: a.client, Notify: a.happened, Now: cfg.Now, Rand: cfg.Rand, Ahead: a.ahead})
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (v *Visit) join(ctx context.Context) error {
 	return v.locked(ctx, func() error {
 		err := v.joinLocked(ctx, v.context)
 		if err != nil {
-			return joinTrouble(v.company, v.agent.cfg.SignedIn, err)
+			return v.agent.blamed(v.company.Domain, joinTrouble(v.company, v.agent.cfg.SignedIn, err))
 		}
 		return nil
 	})
@@ -112,7 +112,7 @@ func (v *Visit) rejoinLocked(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return rejoinTrouble(v.company, v.agent.cfg.SignedIn, err)
+		return v.agent.blamed(v.company.Domain, rejoinTrouble(v.company, v.agent.cfg.SignedIn, err))
 	}
 	return nil
 }

@@ -96,5 +96,5 @@ func (r Reference) post(ctx context.Context, approval *operation.Approval) (repl
 		return reply{}, fmt.Errorf("%w whole: %w", errNoAnswer, err)
 	}
 	answer, err := operation.ReadAnswer(res.StatusCode, res.Header.Get("Content-Type"), data)
-	return reply{Answer: answer, retryAfter: pace.RetryAfter(res.Header.Get("Retry-After"), s.now(), maxRetryAfter), broken: err}, nil
+	return reply{Answer: answer, retryAfter: pace.RetryAfter(res.Header, s.now(), maxRetryAfter), broken: err}, nil
 }

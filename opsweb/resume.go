@@ -186,7 +186,7 @@ func (r *round) remember(p Past) error {
 			OperationID: sent.OperationID, Revision: sent.Revision, Approver: sent.Approver,
 			ApprovedAt: sent.ApprovedAt, InputType: sent.InputType, Reference: sent.Reference,
 		}
-		if p.replayed() || !r.ops.cfg.Now().Before(r.op.ExpiresAt) {
+		if p.replayed() || !r.companyTime().Before(r.op.ExpiresAt) {
 			r.replays = 1 // the action may have been performed, and forgotten since: new terms are no proof that it wasn't
 		}
 		return nil
@@ -271,7 +271,7 @@ func (r *round) fetchGone(ctx context.Context) (move, error) {
 		return move{}, errStopped
 	case err != nil:
 		return move{}, fmt.Errorf("round %s: the terms could not be fetched, and it stays where it was: %w", r.id, err)
-	case rep.Kind == operation.InvalidReference && r.op.ID != "" && !r.ops.cfg.Now().Before(r.op.ExpiresAt):
+	case rep.Kind == operation.InvalidReference && r.op.ID != "" && !r.companyTime().Before(r.op.ExpiresAt):
 		return settle(Expired, "nobody had answered before "+r.op.ExpiresAtSent), nil
 	case rep.Kind == operation.InvalidReference:
 		return settle(Failed, "the Company no longer accepts the reference, and the page that could ask for a new one is gone"), nil
@@ -307,7 +307,7 @@ func (r *round) settleResighted() (move, error) {
 // resend is what goes before the first try of a run that sends another one's approval again: an approval that can't be
 // recorded any more is looked up, and every other is written down as one more try.
 func (r *round) resend(ctx context.Context) (move, error) {
-	if !r.ops.cfg.Now().Before(r.op.ExpiresAt) {
+	if !r.companyTime().Before(r.op.ExpiresAt) {
 		return move{on: evKnown, body: LookedUp{Status: "not known"}}, nil
 	}
 	r.attempts++
@@ -322,7 +322,7 @@ var errForFlow = errors.New("it waits for the flow")
 func (r *round) finishGone() (move, error) {
 	d := r.resumed
 	switch {
-	case d.left, !d.flow, !r.ops.cfg.Now().Before(r.op.ExpiresAt):
+	case d.left, !d.flow, !r.companyTime().Before(r.op.ExpiresAt):
 		return settle(Unknown, "it is approved and not performed, and the page is gone; the approval is left to expire at "+r.op.ExpiresAtSent), nil
 	case d.agreed:
 		return move{}, errForFlow

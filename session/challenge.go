@@ -174,7 +174,7 @@ type errorBody struct {
 // readError reads what an answer of status 400 and above says: from WWW-Authenticate, and from the JSON body where that
 // names no error. body is the body's beginning, at most maxErrorBody of it.
 func readError(res *http.Response, body []byte, now time.Time) *ServerError {
-	e := &ServerError{Status: res.StatusCode, RetryAfter: pace.RetryAfter(res.Header.Get("Retry-After"), now, maxPause)}
+	e := &ServerError{Status: res.StatusCode, RetryAfter: pace.RetryAfter(res.Header, now, maxPause)}
 	for _, c := range parseChallenges(res.Header.Values("WWW-Authenticate")) {
 		if c.scheme != "dpop" && c.scheme != "bearer" || e.Code != "" {
 			continue

@@ -49,7 +49,7 @@ func (p *pauses) heard(place string, res *http.Response) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
-	after, at := pace.RetryAfter(res.Header.Get("Retry-After"), now, maxPause), p.places[place]
+	after, at := pace.RetryAfter(res.Header, now, maxPause), p.places[place]
 	switch {
 	case res.StatusCode == http.StatusTooManyRequests && after == 0:
 		after = min(firstPause<<min(at.silent, 8), longestPause)

@@ -146,7 +146,7 @@ func Start(ctx context.Context, cfg Config) (*Site, error) {
 		s.servers = append(s.servers, plain)
 		s.serving.Go(func() { report(cfg.Logger, plain.Serve(control)) })
 	}
-	secure := s.server(s.handler(), cfg.Logger)
+	secure := s.server(s.dated(s.handler()), cfg.Logger)
 	secure.TLSConfig = s.authority.tls(s.names)
 	s.servers = append(s.servers, secure)
 	s.serving.Go(func() { report(cfg.Logger, secure.ServeTLS(public, "", "")) })

@@ -227,6 +227,8 @@ func inWords(ev agent.Event) string {
 		return fmt.Sprintf("joined %s %s", plaintext.Domain(b.Company), how)
 	case agent.Waiting:
 		return fmt.Sprintf("%s asks to be left alone until %s (status %d)", plaintext.Domain(b.Company), b.Until.Format("15:04:05"), b.Status)
+	case agent.Clock:
+		return fmt.Sprint(plaintext.Whole(b.Words()))
 	case agent.Visiting:
 		return fmt.Sprintf("visiting %s as an ordinary visitor: %s", plaintext.Domain(b.Company), b.Why)
 	case agent.Acted:

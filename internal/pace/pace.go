@@ -255,14 +255,10 @@ func retryAfter(header http.Header, now time.Time) (after time.Duration, stated 
 	return after, after > 0
 }
 
-// RetryAfter reads a Retry-After in both of its forms (RFC 9110, section 10.2.3), for those who keep to it in their own
-// way: how long to wait from now, and at most longest. What is neither, or is in the past, is 0.
-func RetryAfter(value string, now time.Time, longest time.Duration) time.Duration {
-	d := time.Duration(0)
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		d = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(value); err == nil {
-		d = at.Sub(now)
-	}
-	return min(max(d, 0), longest)
+// RetryAfter reads an answer's Retry-After in both of its forms (RFC 9110, section 10.2.3), for those who keep to it in their
+// own way: how long to wait, and at most longest. A date is compared with the answer's own Date, and with now where it has
+// none. What is neither, or is in the past, is 0.
+func RetryAfter(header http.Header, now time.Time, longest time.Duration) time.Duration {
+	after, _ := retryAfter(header, now)
+	return min(after, longest)
 }
