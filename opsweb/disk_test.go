@@ -11,20 +11,18 @@ import (
 	"github.com/papaver-agent/papaver/ledger"
 )
 
-// disk is the ledger's file. What counts as on disk is what was synced, and each line is noted at that moment; the
+// disk is the ledger's file, as all that opened it have it. What counts as on disk is what was synced, and each line is noted at that moment; the
 // real file is not synced, which is slow. It can fail at one write.
 type disk struct {
 	world *world
-	ledger.File
 
-	mu      sync.Mutex
-	pending []byte
-	synced  []byte
-	writes  int
-	failAt  int  // the number of the write that fails, from 1; 0: none
-	dead    bool // every write after that one fails too
-	kind    string
-	then    func() // called when a line of that kind is on disk
+	mu     sync.Mutex
+	synced []byte
+	writes int
+	failAt int  // the number of the write that fails, from 1; 0: none
+	dead   bool // every write after that one fails too
+	kind   string
+	then   func() // called when a line of that kind is on disk
 }
 
 var errDiskFull = errors.New("no space left on device")
@@ -34,25 +32,33 @@ func (d *disk) open(path string) (ledger.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.File = f
-	return d, nil
+	return &opened{File: f, disk: d}, nil
 }
 
-func (d *disk) Write(b []byte) (int, error) {
+// opened is the file as one ledger has it open.
+type opened struct {
+	ledger.File
+	disk    *disk
+	pending []byte
+}
+
+func (o *opened) Write(b []byte) (int, error) {
+	d := o.disk
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.writes++
 	if d.failAt > 0 && (d.writes == d.failAt || d.dead && d.writes > d.failAt) {
 		return 0, errDiskFull
 	}
-	d.pending = append(d.pending, b...)
-	return d.File.Write(b)
+	o.pending = append(o.pending, b...)
+	return o.File.Write(b)
 }
 
-func (d *disk) Sync() error {
+func (o *opened) Sync() error {
+	d := o.disk
 	d.mu.Lock()
-	lines := d.pending
-	d.synced, d.pending = append(d.synced, lines...), nil
+	lines := o.pending
+	d.synced, o.pending = append(d.synced, lines...), nil
 	kind, then := d.kind, d.then
 	d.mu.Unlock()
 	for _, rec := range decode(lines) {

@@ -50,13 +50,41 @@ func (r *round) lookUpEarlier(ctx context.Context) (move, error) {
 		if len(open) == 0 {
 			return r.endedBefore(Declined)
 		}
-		if r.looked == nil {
-			r.looked = make(map[string]bool)
-		}
-		r.looked[open[0].place()] = true
+		r.looks(open[0])
 		m, err := r.afterEarlier(ctx, open[0], op)
 		if err != nil || m.on != "" {
 			return m, err
+		}
+	}
+}
+
+// looks notes that the round p is looked up as it stands.
+func (r *round) looks(p Past) {
+	if r.looked == nil {
+		r.looked = make(map[string]bool)
+	}
+	r.looked[p.place()] = true
+}
+
+// heldMeanwhile goes on when, as the User answered, another round of the operation came to hold it: it is followed to its
+// end, and this approval is sent only when that one never was recorded.
+func (r *round) heldMeanwhile(ctx context.Context) (move, error) {
+	if m, err := r.endedBefore(Performed); err != nil || m.on != "" {
+		return m, err
+	}
+	for before := r.alive; ; {
+		open, err := r.earlier(r.op)
+		if err != nil || len(open) == 0 {
+			return move{}, err
+		}
+		p := open[0]
+		r.looks(p)
+		m, err := r.afterEarlier(ctx, p, r.op)
+		switch {
+		case err != nil || m.on != "":
+			return m, err
+		case r.alive != before:
+			return settlef(Unknown, "round %s approves the same operation meanwhile, with other terms; this approval was not sent", p.ID), nil
 		}
 	}
 }
@@ -84,7 +112,8 @@ func (r *round) endedBefore(as Outcome) (move, error) {
 	return move{}, nil
 }
 
-// afterEarlier looks one earlier round up, waiting while the Company performs it.
+// afterEarlier looks one earlier round up, waiting while the Company performs it, and while another run that lives goes on
+// with it.
 func (r *round) afterEarlier(ctx context.Context, p Past, op operation.Operation) (move, error) {
 	sent := p.Approval()
 	reference, err := r.referenceOf(*sent)
@@ -94,30 +123,70 @@ func (r *round) afterEarlier(ctx context.Context, p Past, op operation.Operation
 	until := r.ops.cfg.Now().Add(lookTime)
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		rep, err := r.tryLookUp(ctx, reference, lookTries)
+		known := err == nil && rep.Kind == operation.Known && rep.broken == nil && rep.OperationID == op.ID
+		held := r.elsewhere(p)
 		switch {
 		case ctx.Err() != nil:
 			return move{}, errStopped
+		case known && rep.State == operation.Performed:
+			r.ops.notify(r.id, LookedUp{Status: string(rep.State), For: "what becomes of the approval of round " + p.ID})
+			return settlef(Performed, "it was performed already, by the approval of round %s; the new reference is not approved", p.ID), nil
+		case held && r.ops.cfg.Now().After(until):
+			return settlef(Unknown, "another run is still going on with it, in round %s; nothing of it was approved here", p.ID), nil
+		case held:
 		case err != nil:
 			return settlef(Unknown, "an approval of it left before, in round %s, and the Company could not be asked what became of that: %v", p.ID, err), nil
 		case rep.Kind == operation.Returned && rep.broken == nil && rep.Operation.ID == op.ID && p.neverRecorded(r.ops.cfg.Now(), r.companyTime()):
 			return move{}, nil // that approval never came to be recorded, and its process is gone
-		case rep.Kind != operation.Known || rep.broken != nil || rep.OperationID != op.ID:
+		case !known:
 			return settlef(Unknown, "an approval of it left before, in round %s, and the Company no longer says what became of that: it answered with %s", p.ID, rep.said()), nil
-		}
-		r.ops.notify(r.id, LookedUp{Status: string(rep.State), For: "what becomes of the approval of round " + p.ID})
-		switch rep.State {
-		case operation.Performed:
-			return settlef(Performed, "it was performed already, by the approval of round %s; the new reference is not approved", p.ID), nil
-		case operation.Approved:
+		case rep.State == operation.Approved:
+			r.ops.notify(r.id, LookedUp{Status: string(rep.State), For: "what becomes of the approval of round " + p.ID})
 			return r.approvedBefore(p, *sent, reference, op), nil
-		}
-		if r.ops.cfg.Now().After(until) {
+		case r.ops.cfg.Now().After(until):
 			return settlef(Unknown, "the Company is still performing it, by the approval of round %s", p.ID), nil
 		}
+		news := LookedUp{Status: "not known", For: "what becomes of the approval of round " + p.ID}
+		if known {
+			news.Status = string(rep.State)
+		}
+		if held {
+			news.For += ", with which another run goes on"
+		}
+		r.ops.notify(r.id, news)
 		if err := wait(ctx, pause); err != nil {
 			return move{}, errStopped
 		}
+		if !held {
+			continue
+		}
+		if p, err = r.now(p); err != nil {
+			return move{}, err
+		}
+		r.looks(p)
+		if next := p.Approval(); next == nil || next.Reference != sent.Reference {
+			return r.endedBefore(Performed) // what else there is of it is looked at next
+		}
 	}
+}
+
+// elsewhere reports whether another run, whose process lives, goes on with the round p.
+func (r *round) elsewhere(p Past) bool {
+	return !p.State.final() && r.ops.cfg.Lives != nil && r.ops.cfg.Lives(p.Owner)
+}
+
+// now is the round p as the ledger tells it by now.
+func (r *round) now(p Past) (Past, error) {
+	records, err := r.ops.cfg.Ledger.Records(r.ops.life)
+	if err != nil {
+		return p, fmt.Errorf("round %s: the ledger could not be read for what becomes of round %s: %w", r.id, p.ID, err)
+	}
+	for _, later := range roundsOf(records, r.op.ID) {
+		if later.ID == p.ID {
+			return later, nil
+		}
+	}
+	return p, nil
 }
 
 // approvedBefore goes on when an earlier approval of op is recorded and not used up: of these very terms, the act is made

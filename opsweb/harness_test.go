@@ -49,6 +49,7 @@ const (
 // world is everything a run has around it, none of it real but the ledger and package browser.
 type world struct {
 	t       *testing.T
+	dir     string // of the ledger
 	began   time.Time
 	disk    *disk
 	ledger  *ledger.Ledger
@@ -85,12 +86,12 @@ func (w *world) renew(ctx context.Context, sid string) error {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, began: time.Now(), seen: make(map[string]map[int]State)}
+	w := &world{t: t, dir: filepath.Join(t.TempDir(), "ledger"), began: time.Now(), seen: make(map[string]map[int]State)}
 	w.disk = &disk{world: w}
 	w.company = &endpoint{world: w}
 	w.chrome = newChrome(w)
 	var err error
-	w.ledger, err = ledger.Open(t.Context(), ledger.Config{Dir: filepath.Join(t.TempDir(), "ledger"), Owner: "run_1", OpenFile: w.disk.open})
+	w.ledger, err = ledger.Open(t.Context(), ledger.Config{Dir: w.dir, Owner: "run_1", OpenFile: w.disk.open})
 	w.must(err)
 	t.Cleanup(func() { w.must(w.ledger.Close()) })
 	w.ops, err = New(t.Context(), Config{Ledger: w.ledger, Client: &http.Client{Transport: w.company}, Notify: w.notified, Now: w.now, Ahead: w.ahead})
@@ -212,13 +213,15 @@ func (w *world) trace() string {
 func (w *world) notified(h Happening) {
 	records := w.disk.records()
 	n := 0
+	last := ""
 	for _, rec := range records {
 		if rec.Round == h.Round {
 			n++
+			last = rec.Kind
 		}
 	}
-	if _, ok := h.Body.(Approval); ok && !slices.Contains([]string{"recorded", "settled", "operation"}, records[len(records)-1].Kind) {
-		w.t.Errorf("%+v was told and the last line on disk is %s", h.Body, records[len(records)-1].Kind)
+	if _, ok := h.Body.(Approval); ok && !slices.Contains([]string{"recorded", "settled", "operation"}, last) {
+		w.t.Errorf("%+v was told and the last line on disk is %s", h.Body, last)
 	}
 	state := State("")
 	w.ops.mu.Lock()

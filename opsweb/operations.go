@@ -52,6 +52,9 @@ type Config struct {
 	Notify func(Happening)
 	Now    func() time.Time
 	Rand   io.Reader
+	// Lives reports whether the process of a run, the owner of a round, may still go on with it. Its rounds are then waited
+	// for, and not taken over. Nil: no other run lives.
+	Lives func(owner string) bool
 	// Ahead is by how much our clock is ahead of that of the Company of a domain: whether an operation has ended is told by
 	// the Company's. It is called by many goroutines at once. Nil: both are the same.
 	Ahead func(domain string) time.Duration

@@ -118,6 +118,7 @@ var arrows = [...]arrow{
 	{Asking, evSettle, Settled, "settled"},
 
 	{Answered, evSend, Sending, "sending"},
+	{Answered, evApprovedBefore, Recorded, "approved-before"}, // of the very same terms, meanwhile, by a run that is gone
 	{Answered, evSettle, Settled, "settled"},
 
 	{Denied, evSettle, Settled, "settled"},

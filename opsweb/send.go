@@ -24,20 +24,15 @@ func (r *round) prepare(ctx context.Context) (move, error) {
 	if m, err := r.notUsedMeanwhile(ctx); err != nil || m.on != "" {
 		return m, err
 	}
+	if m, err := r.heldMeanwhile(ctx); err != nil || m.on != "" {
+		return m, err
+	}
 	// The permission ends with the revision; it is looked at here, immediately before it is used.
 	if !r.companyTime().Before(r.decision.ExpiresAt) {
 		return settle(Expired, "it expired between the answer and the sending"), nil
 	}
 	if r.decision.Shown.Revision != r.op.Revision || r.decision.Shown.TermsHash != r.op.Terms.Hash() {
 		return move{}, fmt.Errorf("round %s: the answer was given to other terms", r.id)
-	}
-	if m, err := r.endedBefore(Performed); err != nil || m.on != "" {
-		return m, err
-	}
-	if open, err := r.earlier(r.op); err != nil {
-		return move{}, err
-	} else if len(open) > 0 {
-		return settlef(Unknown, "round %s approves the same operation meanwhile; this approval was not sent", open[0].ID), nil
 	}
 	reference, err := operation.NewReference(r.ops.cfg.Rand)
 	if err != nil {
