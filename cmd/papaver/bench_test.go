@@ -20,6 +20,7 @@ type bench struct {
 	dir  string // of this test alone
 	home string
 	tmp  string // TMPDIR of its processes; empty again at the end
+	dies string // where its processes die, see deaths
 	path string // PATH of its processes, when it is another one than ours
 
 	company *process

@@ -93,6 +93,9 @@ func (b *bench) command(args ...string) *exec.Cmd {
 	cmd.Env = []string{
 		"PATH=" + path, "HOME=" + b.dir, "PAPAVER_HOME=" + b.home, "TMPDIR=" + b.tmp, "TERM=xterm", "LANG=C.UTF-8",
 	}
+	if b.dies != "" {
+		cmd.Env = append(cmd.Env, dieEnv+"="+b.dies)
+	}
 	cmd.WaitDelay = patience
 	return cmd
 }
@@ -228,6 +231,9 @@ func (p *process) events(name string) []event {
 	}
 	return list
 }
+
+// plainText is what a terminal got, without control sequences.
+func plainText(screen string) string { return ansi.Strip(screen) }
 
 // user is a person at a pseudo-terminal in which papaver runs.
 type user struct {
