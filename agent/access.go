@@ -14,6 +14,7 @@ import (
 	"github.com/papaver-agent/papaver/internal/home"
 	"github.com/papaver-agent/papaver/internal/reach"
 	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/profile"
 	"github.com/papaver-agent/papaver/session"
 	"github.com/papaver-agent/papaver/signin"
@@ -27,6 +28,7 @@ type AccessConfig struct {
 	CACerts   []string
 	Profile   *profile.Profile // forces a version of the protocol; nil: the newest of ours that the Company offers
 	Keyring   account.Keyring  // nil: accounts that are kept there can't be used
+	Key       *lock.Key        // the home's lock, open; without it a home that has one is [lock.ErrLocked]
 	Now       func() time.Time
 	Rand      io.Reader
 }
@@ -60,13 +62,18 @@ func OpenAccess(ctx context.Context, cfg AccessConfig, address string) (*Access,
 	if err != nil {
 		return nil, err
 	}
+	seals := lock.SealsOf(h.Answers(), cfg.Key)
+	if _, err := seals.Lock(); err != nil {
+		return nil, lockTrouble(err)
+	}
 	a := &Access{cfg: cfg}
-	if a.accounts, err = account.Open(account.Config{Dir: h.Accounts(), Keyring: cfg.Keyring, Now: cfg.Now, Rand: cfg.Rand}); err != nil {
+	if a.accounts, err = account.Open(account.Config{Dir: h.Accounts(), Keyring: cfg.Keyring, Seals: seals, Now: cfg.Now, Rand: cfg.Rand}); err != nil {
 		return nil, err
 	}
 	if a.identity, err = session.Load(h.Identity()); err != nil {
 		return nil, err
 	}
+	a.identity = a.identity.With(seals)
 	way, err := reach.New(reach.Config{ConnectTo: cfg.ConnectTo, CACerts: cfg.CACerts})
 	if err != nil {
 		return nil, err

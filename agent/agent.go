@@ -32,6 +32,7 @@ import (
 	"github.com/papaver-agent/papaver/internal/skew"
 	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/ledger"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/profile"
 )
@@ -58,6 +59,9 @@ type Config struct {
 	Account  string
 	Keyring  account.Keyring
 
+	// Key is the home's lock, open. A home that has one can't be used without: [lock.ErrLocked].
+	Key *lock.Key
+
 	// NoInput refuses every question as soon as it is asked.
 	NoInput bool
 
@@ -83,6 +87,7 @@ type Config struct {
 type Agent struct {
 	cfg      Config
 	home     home.Home
+	seals    lock.Seals
 	reach    *reach.Reach
 	client   *http.Client
 	id       string
@@ -148,6 +153,11 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 	if a.home, err = home.Open(cfg.Home); err != nil {
 		return nil, err
 	}
+	a.seals = lock.SealsOf(a.home.Answers(), cfg.Key)
+	answers, err := a.seals.Lock()
+	if err != nil {
+		return nil, lockTrouble(err)
+	}
 	if a.id, err = randomid.Short(cfg.Rand); err != nil {
 		return nil, fmt.Errorf("a name for the run: %w", err)
 	}
@@ -157,7 +167,7 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 	for _, notice := range a.ledger.Notices() {
 		cfg.Logger.Warn("ledger", "notice", notice)
 	}
-	a.ops, err = opsweb.New(ctx, opsweb.Config{Ledger: a.ledger, Client: a.client, Notify: a.happened, Now: cfg.Now, Rand: cfg.Rand, Ahead: a.ahead})
+	a.ops, err = opsweb.New(ctx, opsweb.Config{Ledger: a.ledger, Client: a.client, Lock: answers, Notify: a.happened, Now: cfg.Now, Rand: cfg.Rand, Ahead: a.ahead})
 	if err != nil {
 		return nil, err
 	}

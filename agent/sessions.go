@@ -22,6 +22,7 @@ func (a *Agent) sessionAs(ctx context.Context, c *company.Company, signedIn bool
 	if err != nil {
 		return nil, identityTrouble(err)
 	}
+	identity = identity.With(a.seals)
 	user, err := userAt(ctx, a.home, c, a.cfg.Rand)
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func (a *Agent) sessionAs(ctx context.Context, c *company.Company, signedIn bool
 
 // signedIn says what a signed-in Session has its tokens from. Without a sign-in to begin with it is an error.
 func (a *Agent) signedIn(cfg *session.Config, label string, key func() *session.ProofKey, ended func(error)) error {
-	accounts, err := account.Open(account.Config{Dir: a.home.Accounts(), Keyring: a.cfg.Keyring, Now: a.cfg.Now, Rand: a.cfg.Rand})
+	accounts, err := account.Open(account.Config{Dir: a.home.Accounts(), Keyring: a.cfg.Keyring, Seals: a.seals, Now: a.cfg.Now, Rand: a.cfg.Rand})
 	if err != nil {
 		return err
 	}

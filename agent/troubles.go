@@ -11,6 +11,7 @@ import (
 	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/join"
 	"github.com/papaver-agent/papaver/ledger"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/session"
 )
@@ -230,4 +231,18 @@ func roundTrouble(round string, s opsweb.SettledAs) *trouble.Error {
 	default:
 		return nil
 	}
+}
+
+// lockTrouble is a home that can't be used since its lock is not open.
+func lockTrouble(err error) error {
+	t := &trouble.Error{What: "this home's lock can't be opened", Err: err, Done: "nothing", Undone: "the task was not begun", Next: "run papaver lock status"}
+	switch {
+	case errors.Is(err, lock.ErrLocked):
+		t.What, t.Err = "this home is locked", nil
+		t.Next = "run papaver on a terminal, which asks for the passphrase"
+	case errors.Is(err, lock.ErrChanged):
+		t.What = "somebody changed this home's lock"
+		t.Next = "trust nothing of this home before you know who; put the file answers/lock.json back from a copy of yours"
+	}
+	return t
 }

@@ -165,6 +165,12 @@ func (l Lock) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// PublicKey is what signatures are checked with: Ed25519, 32 bytes.
+func (l Lock) PublicKey() []byte { return bytes.Clone(l.public) }
+
+// Public is a lock of which nothing is known but its public key: it checks signatures, and seals and opens nothing.
+func Public(key []byte) Lock { return Lock{public: bytes.Clone(key)} }
+
 // Open opens the lock. A wrong passphrase is ErrPassphrase; when the passphrase is right and the public part is another's,
 // ErrChanged. It takes about a second, by intention.
 func (l Lock) Open(passphrase secret.Text) (*Key, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/browser"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/operation"
 )
 
@@ -83,6 +84,9 @@ type Answer struct {
 	Shown     approval.Shown     `json:"shown"`
 	InputType string             `json:"input_type,omitempty"`
 	DecidedAt time.Time          `json:"decided_at"`
+	// Signed is what the signature of the home's lock is over, when the home has one.
+	Signed    *lock.Statement `json:"signed,omitempty"`
+	Signature lock.Signature  `json:"signature,omitempty"`
 }
 
 // Sent: an approval is about to leave. It is the ledger's, and holds every member, so that the same one can be sent

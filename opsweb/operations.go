@@ -21,6 +21,7 @@ import (
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/randomid"
 	"github.com/papaver-agent/papaver/ledger"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/profile"
 	"github.com/papaver-agent/papaver/session"
 )
@@ -58,6 +59,7 @@ type Config struct {
 	// Ahead is by how much our clock is ahead of that of the Company of a domain: whether an operation has ended is told by
 	// the Company's. It is called by many goroutines at once. Nil: both are the same.
 	Ahead func(domain string) time.Duration
+	Lock  *lock.Lock // the home's; nil when it has none
 }
 
 // Operations holds the rounds of one run. Safe for concurrent use.
@@ -114,7 +116,7 @@ func New(ctx context.Context, cfg Config) (*Operations, error) {
 	still.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	cfg.Client = &still
 	o := &Operations{cfg: cfg, judgement: judgement[:], sites: make(map[browser.ContextID]*site), again: make(map[*browser.Made]*round), due: make(map[*browser.Made]bool), changed: make(chan struct{})}
-	desk, err := approval.NewDesk(approval.Config{Record: o.recordDecision, Deadline: o.deadline, Now: cfg.Now, Rand: cfg.Rand})
+	desk, err := approval.NewDesk(approval.Config{Record: o.recordDecision, Deadline: o.deadline, Lock: cfg.Lock, Now: cfg.Now, Rand: cfg.Rand})
 	if err != nil {
 		return nil, err
 	}

@@ -284,6 +284,10 @@ func (o *Operations) recordDecision(ctx context.Context, req approval.Request, d
 		Request: req.ID, Approver: d.Approver, Approved: d.State == approval.Approved, State: d.State,
 		Shown: d.Shown, InputType: d.InputType, DecidedAt: d.DecidedAt,
 	}
+	if d.Signature != "" {
+		signed := req.Statement(body.Approved)
+		body.Signed, body.Signature = &signed, d.Signature
+	}
 	if req.Question.Kind != approval.KindApproval {
 		body.Kind = req.Question.Kind
 	}

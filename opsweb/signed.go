@@ -1,0 +1,88 @@
+package opsweb
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/papaver-agent/papaver/approval"
+	"github.com/papaver-agent/papaver/ledger"
+	"github.com/papaver-agent/papaver/lock"
+	"github.com/papaver-agent/papaver/operation"
+)
+
+// UnsignedError names a ledger line that should carry a signature of the home's lock, or one that is not what its signature
+// says. It wraps [lock.ErrSignature].
+type UnsignedError struct {
+	Seq  uint64
+	Kind string
+}
+
+// Error names the line by its sequence number.
+func (e *UnsignedError) Error() string {
+	return fmt.Sprintf("the record %d (%s) is not signed with the key of the home's lock, which was set before it", e.Seq, e.Kind)
+}
+
+// Unwrap returns lock.ErrSignature.
+func (e *UnsignedError) Unwrap() error { return lock.ErrSignature }
+
+// CheckAnswers checks, from the records of a ledger alone, that while the home had a lock each answer of the User's carried
+// its signature, over what the line says, and that who removed the lock could open it. The first record that fails is
+// an *[UnsignedError].
+func CheckAnswers(records []ledger.Record) error {
+	var inForce *lock.Lock
+	for _, rec := range records {
+		var err error
+		switch rec.Kind {
+		case lock.KindSet, lock.KindChanged, lock.KindRemoved:
+			inForce, err = lockOf(rec, inForce)
+		case lineYes, lineNo, lineRerunYes, lineRerunNo:
+			if inForce != nil {
+				err = checkAnswer(rec, *inForce)
+			}
+		}
+		if err != nil {
+			return &UnsignedError{Seq: rec.Seq, Kind: rec.Kind}
+		}
+	}
+	return nil
+}
+
+// lockOf is the lock in force after a line about it.
+func lockOf(rec ledger.Record, before *lock.Lock) (*lock.Lock, error) {
+	var note lock.Note
+	if err := json.Unmarshal(rec.Data, &note); err != nil {
+		return nil, err
+	}
+	if err := note.Check(rec.Kind); err != nil {
+		return nil, err
+	}
+	public := lock.Public(note.PublicKey)
+	if before != nil && before.Fingerprint() != public.Fingerprint() {
+		return nil, lock.ErrSignature // a lock is removed before another is set
+	}
+	if rec.Kind == lock.KindRemoved {
+		return nil, nil
+	}
+	return &public, nil
+}
+
+func checkAnswer(rec ledger.Record, l lock.Lock) error {
+	var a Answer
+	if err := json.Unmarshal(rec.Data, &a); err != nil {
+		return err
+	}
+	if a.Approver != operation.ByUser {
+		if a.Approved {
+			return lock.ErrSignature
+		}
+		return nil // a refusal that nobody was asked for
+	}
+	if a.Signed == nil {
+		return lock.ErrSignature
+	}
+	says := approval.Shown{Request: approval.RequestID(a.Signed.Request), OperationID: a.Signed.Operation, Revision: a.Signed.Revision, TermsHash: a.Signed.TermsHash}
+	if says != a.Shown || a.Signed.Approved != a.Approved || answerLine(approval.Kind(a.Signed.Kind), a.Approved) != rec.Kind {
+		return lock.ErrSignature
+	}
+	return l.Verify(*a.Signed, a.Signature)
+}
