@@ -40,16 +40,18 @@ var reveal = cmp.Comparer(func(a, b secret.Text) bool { return a.Reveal() == b.R
 
 func TestARecordingIsReadStepByStep(t *testing.T) {
 	t.Parallel()
-	f, err := flow.Parse(recording(viewStep, openStep, clickStep, fillStep, waitStep), nil)
+	f, err := flow.Parse(recording(viewStep, openStep, clickStep, fillStep, waitStep), flow.Values{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	const main = browser.MainTab
 	want := []browser.Act{
-		{Kind: browser.Viewport, Width: 630, Height: 1213},
-		{Kind: browser.Navigate, URL: "https://shop.example.test/a%20b?x=1"},
-		{Kind: browser.Click, Selectors: [][]string{{"#buy"}, {`aria/Buy[role="button"]`}, {`xpath///*[@id="buy"]`}, {"my-shop", "pierce/#x"}}},
-		{Kind: browser.Change, Selectors: [][]string{{"text/Colour"}}, Value: secret.New("blue & grün")},
-		{Kind: browser.Wait, Selectors: [][]string{{".done"}}},
+		{Kind: browser.Viewport, Target: main, View: browser.View{Width: 630, Height: 1213, Scale: 2}},
+		{Kind: browser.Navigate, Target: main, URL: "https://shop.example.test/a%20b?x=1", Expect: &browser.Navigation{URL: "https://shop.example.test/"}},
+		{Kind: browser.Click, Target: main, Frame: []int{}, Selectors: [][]string{{"#buy"}, {`aria/Buy[role="button"]`}, {`xpath///*[@id="buy"]`}, {"my-shop", "pierce/#x"}},
+			Pointer: browser.Pointer{Device: browser.Mouse, Button: browser.Primary, Offset: &browser.Point{X: 61.5, Y: 22}, Duration: 400 * time.Millisecond}},
+		{Kind: browser.Change, Target: main, Selectors: [][]string{{"text/Colour"}}, Value: secret.New("blue & grün")},
+		{Kind: browser.Wait, Target: main, Selectors: [][]string{{".done"}}},
 	}
 	if diff := cmp.Diff(want, acts(f), reveal); diff != "" {
 		t.Error(diff)
@@ -77,82 +79,81 @@ func TestAStepsOwnTimeoutComesBeforeTheFlows(t *testing.T) {
 		"the longest one": {``, `"timeout": 600000,`, 10 * time.Minute},
 	} {
 		data := `{` + tc.flow + `"title": "t", "steps": [{` + tc.step + `"type": "click", "selectors": ["#a"]}]}`
-		f, err := flow.Parse([]byte(data), nil)
+		f, err := flow.Parse([]byte(data), flow.Values{})
 		if err != nil || f.Steps[0].Act.Timeout != tc.want {
 			t.Errorf("%s: %+v, %v; want %v", name, f, err, tc.want)
 		}
 	}
 }
 
-func TestEveryPartThatIsNotRunIsNamedWithItsPlace(t *testing.T) {
+func TestEveryPartThatIsWrongIsNamedWithItsPlace(t *testing.T) {
 	t.Parallel()
 	for step, says := range map[string]string{
-		`{"type": "keyDown", "target": "main", "key": "Meta"}`:                            `type "keyDown"`,
-		`{"type": "keyUp", "key": "Meta"}`:                                                `type "keyUp"`,
-		`{"type": "hover", "selectors": [["#a"]]}`:                                        `type "hover"`,
-		`{"type": "doubleClick", "selectors": [["#a"]]}`:                                  `type "doubleClick"`,
-		`{"type": "scroll", "x": 0, "y": 100}`:                                            `type "scroll"`,
-		`{"type": "waitForExpression", "expression": "true"}`:                             `type "waitForExpression"`,
-		`{"type": "customStep", "name": "x", "parameters": {}}`:                           `type "customStep"`,
-		`{"type": "close", "target": "https://pay.example.test/"}`:                        `target`,
-		`{"type": "emulateNetworkConditions", "download": 1, "upload": 1, "latency": 1}`:  `type "emulateNetworkConditions"`,
-		`{"type": "Click", "selectors": [["#a"]]}`:                                        `type "Click"`,
-		`{"selectors": [["#a"]]}`:                                                         `type ""`,
-		`{"type": "click", "selectors": [["#a"]], "target": "https://pay.example.test/"}`: `target "https://pay.example.test/"`,
-		`{"type": "click", "selectors": [["#a"]], "frame": [0, 1]}`:                       `frame`,
-		`{"type": "click", "selectors": [["#a"]], "button": "secondary"}`:                 `button "secondary"`,
-		`{"type": "click", "selectors": [["#a"]], "deviceType": "touch"}`:                 `deviceType "touch"`,
-		`{"type": "click"}`:                                                                           `selectors`,
-		`{"type": "click", "selectors": []}`:                                                          `selectors`,
-		`{"type": "click", "selectors": null}`:                                                        `selectors`,
-		`{"type": "click", "selectors": "#a"}`:                                                        `selectors`,
-		`{"type": "click", "selectors": [["#a"], []]}`:                                                `selectors[1]`,
-		`{"type": "click", "selectors": [["#a"], null]}`:                                              `selectors[1]`,
-		`{"type": "click", "selectors": [["#a"], ["#b", 7]]}`:                                         `selectors[1]`,
-		`{"type": "click", "selectors": [["#a"], ["#b", null]]}`:                                      `selectors[1]`,
-		`{"type": "click", "selectors": [""]}`:                                                        `selectors[0]`,
-		`{"type": "click", "selectors": [{"css": "#a"}]}`:                                             `selectors[0]`,
-		`{"type": "change", "selectors": [["#a"]]}`:                                                   `value`,
-		`{"type": "change", "selectors": [["#a"]], "value": 7}`:                                       `/value`,
-		`{"type": "change", "selectors": [["#a"]], "value": "${tea}"}`:                                `"${tea}" has no value`,
+		`{"type": "keyDown", "target": "main", "key": "Hyper"}`: `steps[1]: the act cannot be made: keyDown: key "Hyper"`,
+		`{"type": "keyUp"}`: `steps[1]: the act cannot be made: keyUp: key ""`,
+		`{"type": "hover"}`: `steps[1].selectors: `,
+		`{"type": "waitForExpression", "expression": " "}`:                                 `steps[1]: the act cannot be made: waitForExpression: the expression is missing`,
+		`{"type": "Click", "selectors": [["#a"]]}`:                                         `steps[1]: type "Click" is not a step's`,
+		`{"selectors": [["#a"]]}`:                                                          `steps[1]: type ""`,
+		`{"type": "click", "selectors": [["#a"]], "target": 7}`:                            `steps[1].target: `,
+		`{"type": "click", "selectors": [["#a"]], "frame": [0, -1]}`:                       `steps[1].frame: `,
+		`{"type": "click", "selectors": [["#a"]], "frame": [0.5]}`:                         `steps[1].frame.0: `,
+		`{"type": "click", "selectors": [["#a"]], "button": "left"}`:                       `button "left"`,
+		`{"type": "click", "selectors": [["#a"]], "deviceType": "paw"}`:                    `device "paw"`,
+		`{"type": "click", "selectors": [["#a"]], "duration": -1}`:                         `steps[1].duration: -1`,
+		`{"type": "click", "selectors": [["#a"]], "assertedEvents": [{"type": "dialog"}]}`: `steps[1].assertedEvents[0].type: "dialog"`,
+		`{"type": "click", "selectors": [["#a"]], "assertedEvents": {}}`:                   `steps[1].assertedEvents: `,
+		`{"type": "click"}`:                                                                           `steps[1].selectors: `,
+		`{"type": "click", "selectors": []}`:                                                          `steps[1].selectors: `,
+		`{"type": "click", "selectors": null}`:                                                        `steps[1].selectors: `,
+		`{"type": "click", "selectors": "#a"}`:                                                        `steps[1].selectors: `,
+		`{"type": "click", "selectors": [["#a"], []]}`:                                                `steps[1].selectors[1]: `,
+		`{"type": "click", "selectors": [["#a"], null]}`:                                              `steps[1].selectors[1]: `,
+		`{"type": "click", "selectors": [["#a"], ["#b", 7]]}`:                                         `steps[1].selectors[1]: `,
+		`{"type": "click", "selectors": [["#a"], ["#b", null]]}`:                                      `steps[1].selectors[1]: `,
+		`{"type": "click", "selectors": [""]}`:                                                        `steps[1].selectors[0]: `,
+		`{"type": "click", "selectors": [{"css": "#a"}]}`:                                             `steps[1].selectors[0]: `,
+		`{"type": "change", "selectors": [["#a"]]}`:                                                   `steps[1].value: `,
+		`{"type": "change", "selectors": [["#a"]], "value": 7}`:                                       `steps[1].value: `,
+		`{"type": "change", "selectors": [["#a"]], "value": "${tea}"}`:                                `steps[1].value: "${tea}" has no value`,
 		`{"type": "change", "selectors": [["#a"]], "value": "${tea"}`:                                 `no closing brace`,
-		`{"type": "waitForElement", "selectors": [[".a"]], "operator": "==", "count": 1}`:             `waitForElement`,
-		`{"type": "waitForElement", "selectors": [[".a"]], "count": 0}`:                               `waitForElement`,
-		`{"type": "waitForElement", "selectors": [[".a"]], "visible": false}`:                         `waitForElement`,
-		`{"type": "waitForElement", "selectors": [[".a"]], "properties": {"disabled": false}}`:        `waitForElement`,
-		`{"type": "waitForElement", "selectors": [[".a"]], "attributes": {"class": "x"}}`:             `waitForElement`,
+		`{"type": "navigate", "url": "https://${pin}.example/"}`:                                      `steps[1].url: a secret is put into the value`,
+		`{"type": "waitForElement", "selectors": [[".a"]], "operator": "!=", "count": 1}`:             `operator "!="`,
+		`{"type": "waitForElement", "selectors": [[".a"]], "count": -1}`:                              `the count is below 0`,
+		`{"type": "waitForElement", "selectors": [[".a"]], "count": 1.5}`:                             `steps[1].count: `,
+		`{"type": "waitForElement", "selectors": [[".a"]], "attributes": {"class": 7}}`:               `steps[1].attributes.class: `,
 		`{"type": "setViewport", "width": 0, "height": 10}`:                                           `width and height`,
 		`{"type": "setViewport", "width": 10, "height": 10001}`:                                       `width and height`,
-		`{"type": "setViewport", "width": 99999999999999999999, "height": 10}`:                        `/width`,
-		`{"type": "setViewport", "width": 10, "height": 10, "isMobile": true}`:                        `isMobile`,
-		`{"type": "setViewport", "width": 10, "height": 10, "hasTouch": true}`:                        `hasTouch`,
+		`{"type": "setViewport", "width": 99999999999999999999, "height": 10}`:                        `steps[1].width: `,
+		`{"type": "setViewport", "width": 10, "height": 10, "deviceScaleFactor": 11}`:                 `the scale`,
+		`{"type": "setViewport", "width": 10, "height": 10, "isMobile": "no"}`:                        `steps[1].isMobile: `,
 		`{"type": "navigate"}`:                                                                        `url`,
-		`{"type": "navigate", "url": "file:///etc/passwd"}`:                                           `url "file:///etc/passwd"`,
-		`{"type": "navigate", "url": "chrome://newtab/"}`:                                             `url "chrome://newtab/"`,
+		`{"type": "navigate", "url": "file:///etc/passwd"}`:                                           `steps[1].url: "file:///etc/passwd"`,
+		`{"type": "navigate", "url": "chrome://settings/"}`:                                           `steps[1].url: "chrome://settings/"`,
 		`{"type": "navigate", "url": "javascript:alert(1)"}`:                                          `url`,
 		`{"type": "navigate", "url": "data:text/html,x"}`:                                             `url`,
 		`{"type": "navigate", "url": "/cart"}`:                                                        `url`,
 		`{"type": "navigate", "url": "https:///cart"}`:                                                `url`,
-		`{"type": "navigate", "url": "https://shop.example.test/", "timeout": -1}`:                    `timeout -1`,
-		`{"type": "navigate", "url": "https://shop.example.test/", "timeout": 600001}`:                `timeout 600001`,
+		`{"type": "navigate", "url": "https://shop.example.test/", "timeout": -1}`:                    `steps[1].timeout: -1`,
+		`{"type": "navigate", "url": "https://shop.example.test/", "timeout": 600001}`:                `steps[1].timeout: 600001`,
 		`{"type": "navigate", "url": "https://shop.example.test/", "timeout": 9223372036854775807}`:   `timeout`,
 		`{"type": "navigate", "type": "click", "url": "https://shop.example.test/"}`:                  `used twice`,
 		`{"type": "` + strings.Repeat("x", 100_000) + `"}`:                                            `…`,
 		`{"type": "navigate", "url": "` + strings.Repeat("x", 100_000) + `"}`:                         `…`,
 		`{"type": "change", "selectors": ["#a"], "value": "${` + strings.Repeat("x", 100_000) + `}"}`: `…`,
 		`{"type": "\u001b[2J\u202e"}`:                                                                 `\x1b[2J\u202e`,
-		`null`:                                                                                        `null`,
-		`[]`:                                                                                          `type`,
-		`"click"`:                                                                                     `type`,
+		`null`:                                                                                        `steps[1]: `,
+		`[]`:                                                                                          `steps[1]: `,
+		`"click"`:                                                                                     `steps[1]: `,
 	} {
-		_, err := flow.Parse(recording(openStep, step, clickStep), map[string]string{"coffee": "x"})
+		_, err := flow.Parse(recording(openStep, step, clickStep), flow.Values{Set: map[string]string{"coffee": "x"}, Secrets: map[string]secret.Text{"pin": secret.New("2468")}})
 		short := step[:min(len(step), 90)]
 		if !errors.Is(err, flow.ErrFlow) {
 			t.Errorf("%s: err = %v", short, err)
 			continue
 		}
 		// A member used twice makes the whole file unreadable, so it has no step to name.
-		place := "steps[1]: "
+		place := "steps[1]"
 		if says == `used twice` {
 			place = ""
 		}
@@ -162,7 +163,7 @@ func TestEveryPartThatIsNotRunIsNamedWithItsPlace(t *testing.T) {
 		if strings.Contains(err.Error(), "steps[0]") || strings.Contains(err.Error(), "steps[2]") {
 			t.Errorf("%s: %q names another step too", short, err)
 		}
-		if len(err.Error()) > 600 || strings.ContainsAny(err.Error(), "\x1b\u202e") {
+		if len(err.Error()) > 600 || strings.ContainsAny(err.Error(), "\x1b\u202e") || strings.Contains(err.Error(), "2468") {
 			t.Errorf("%s: the error has %d bytes, or moves a cursor", short, len(err.Error()))
 		}
 	}
@@ -170,8 +171,8 @@ func TestEveryPartThatIsNotRunIsNamedWithItsPlace(t *testing.T) {
 
 func TestAllWrongStepsAreNamedAtOnce(t *testing.T) {
 	t.Parallel()
-	_, err := flow.Parse(recording(`{"type": "hover"}`, openStep, `{"type": "scroll"}`, `{"type": "click"}`), nil)
-	for _, place := range []string{"steps[0]: ", "steps[2]: ", "steps[3]: "} {
+	_, err := flow.Parse(recording(`{"type": "hover"}`, openStep, `{"type": "scrool"}`, `{"type": "click"}`), flow.Values{})
+	for _, place := range []string{"steps[0].selectors: ", "steps[2]: ", "steps[3].selectors: "} {
 		if err == nil || !strings.Contains(err.Error(), place) {
 			t.Errorf("%v does not name %s", err, place)
 		}
@@ -201,12 +202,12 @@ func TestAFileThatIsNoRecordingIsRefused(t *testing.T) {
 		"a huge timeout":   `{"timeout": 9223372036854775807, "steps": [` + openStep + `]}`,
 		"a timeout's text": `{"timeout": "5000", "steps": [` + openStep + `]}`,
 	} {
-		if f, err := flow.Parse([]byte(data), nil); !errors.Is(err, flow.ErrFlow) {
+		if f, err := flow.Parse([]byte(data), flow.Values{}); !errors.Is(err, flow.ErrFlow) {
 			t.Errorf("%s: %+v, %v", name, f, err)
 		}
 	}
 	most := strings.Split(strings.Repeat(waitStep+"\n", 1000), "\n")[:1000]
-	if f, err := flow.Parse(recording(most...), nil); err != nil || len(f.Steps) != 1000 {
+	if f, err := flow.Parse(recording(most...), flow.Values{}); err != nil || len(f.Steps) != 1000 {
 		t.Errorf("1000 steps: %v", err)
 	}
 }
@@ -217,20 +218,84 @@ func TestGivenValuesAreFilledInOnce(t *testing.T) {
 	f, err := flow.Parse(recording(
 		`{"type": "navigate", "url": "https://${host}/t?x=${a b}"}`,
 		`{"type": "change", "selectors": [["#${host}"]], "value": "a ${tea}${tea} $5 {x} ${}"}`,
-	), set)
+	), flow.Values{Set: set})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []browser.Act{
-		{Kind: browser.Navigate, URL: "https://shop.example.test/t?x=blank"},
-		{Kind: browser.Change, Selectors: [][]string{{"#${host}"}}, Value: secret.New("a Sencha ${host} $Sencha ${host} $ $5 {x} nothing")},
+		{Kind: browser.Navigate, Target: browser.MainTab, URL: "https://shop.example.test/t?x=blank"},
+		{Kind: browser.Change, Target: browser.MainTab, Selectors: [][]string{{"#${host}"}}, Value: secret.New("a Sencha ${host} $Sencha ${host} $ $5 {x} nothing")},
 	}
 	if diff := cmp.Diff(want, acts(f), reveal); diff != "" {
 		t.Error(diff)
 	}
-	_, err = flow.Parse(recording(`{"type": "navigate", "url": "${url}"}`), map[string]string{"url": "file:///secret"})
+	_, err = flow.Parse(recording(`{"type": "navigate", "url": "${url}"}`), flow.Values{Set: map[string]string{"url": "file:///secret"}})
 	if !errors.Is(err, flow.ErrFlow) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("err = %v", err)
+	}
+}
+
+// A secret is entered as one: it is kept out of everything that tells what was done.
+func TestASecretIsEnteredAsOne(t *testing.T) {
+	t.Parallel()
+	f, err := flow.Parse(recording(openStep,
+		`{"type": "change", "selectors": [["#pin"]], "value": "${pin}"}`,
+		`{"type": "change", "selectors": [["#name"]], "value": "Dana"}`,
+	), flow.Values{Secrets: map[string]secret.Text{"pin": secret.New("2468")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := f.Steps[1].Act; !a.Private || a.Value.Reveal() != "2468" {
+		t.Errorf("it is entered as %+v", a)
+	}
+	if f.Steps[2].Act.Private {
+		t.Error("what is no secret is entered as one")
+	}
+	if text := fmt.Sprintf("%+v %#v %v", f, f, f.Labels()); strings.Contains(text, "2468") {
+		t.Error("the secret is printed")
+	}
+}
+
+func TestWhatIsLeftOutIsSaidWithItsPlace(t *testing.T) {
+	t.Parallel()
+	f, err := flow.Parse(recording(
+		`{"type": "navigate", "url": "chrome://new-tab-page/", "assertedEvents": [{"type": "navigation", "url": "chrome://new-tab-page/"}]}`, openStep,
+		`{"type": "customStep", "name": "no\u001bte", "parameters": {"text": "x"}}`,
+		`{"type": "hover", "selectors": [["#a"]], "offsetX": 3}`,
+	), flow.Values{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`steps[0]: the browser's own page "chrome://new-tab-page/" is not opened`,
+		`steps[2]: the custom step "no\x1bte" is skipped: it means something to the program that recorded it alone`,
+		`steps[3]: the member "offsetX" means nothing there, and is ignored`,
+	}
+	if diff := cmp.Diff(want, f.Notices); diff != "" {
+		t.Error(diff)
+	}
+	for i, skip := range []bool{true, false, true, false} {
+		if f.Steps[i].Skip != skip {
+			t.Errorf("step %d: skipped is %v", i, f.Steps[i].Skip)
+		}
+	}
+	if _, err := flow.Parse(recording(`{"type": "customStep", "name": "x"}`), flow.Values{}); !errors.Is(err, flow.ErrFlow) {
+		t.Errorf("nothing to run: %v", err)
+	}
+}
+
+func TestAFileThatIsNoJSONIsRefusedWithLineAndColumn(t *testing.T) {
+	t.Parallel()
+	for data, place := range map[string]string{
+		"":                                     "line 1, column 1",
+		"{\n  \"title\": \"t\",\n  steps: []}": "line 3, column 3",
+		"{\"title\": \"t\",\n\"steps\": {}}":   "line 2, column",
+	} {
+		_, err := flow.Parse([]byte(data), flow.Values{})
+		wrong, ok := errors.AsType[*flow.Error](err)
+		if !ok || len(wrong.Problems) != 1 || !strings.HasPrefix(wrong.Problems[0].Place, place) {
+			t.Errorf("%q: %v", data, err)
+		}
 	}
 }
 
@@ -241,7 +306,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(``))
 	f.Add([]byte(`{"steps": [[[[]]]], "timeout": -1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := flow.Parse(data, map[string]string{"x": "y"})
+		got, err := flow.Parse(data, flow.Values{Set: map[string]string{"x": "y"}})
 		if err != nil {
 			if got != nil || !errors.Is(err, flow.ErrFlow) {
 				t.Fatalf("%+v, %v", got, err)
@@ -253,18 +318,17 @@ func FuzzParse(f *testing.F) {
 		}
 		for i, s := range got.Steps {
 			a := s.Act
+			if s.Skip {
+				continue
+			}
+			if err := a.Validate(); err != nil {
+				t.Fatalf("step %d: %v", i, err)
+			}
 			if s.Label == "" || a.Timeout < 0 || a.Timeout > 10*time.Minute {
 				t.Fatalf("step %d: %+v", i, s)
 			}
-			switch a.Kind {
-			case browser.Navigate:
-				if !strings.HasPrefix(strings.ToLower(a.URL), "http") {
-					t.Fatalf("step %d opens %q", i, a.URL)
-				}
-			case browser.Click, browser.Change, browser.Wait:
-				if len(a.Selectors) == 0 || len(a.Selectors[0]) == 0 {
-					t.Fatalf("step %d has no selector", i)
-				}
+			if a.Kind == browser.Navigate && !strings.HasPrefix(strings.ToLower(a.URL), "http") {
+				t.Fatalf("step %d opens %q", i, a.URL)
 			}
 		}
 	})

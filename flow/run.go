@@ -15,11 +15,14 @@ type Visitor interface {
 	Settle(ctx context.Context) error
 }
 
-// Run makes the flow's steps one after another in v. After each it waits until the operations it caused are settled.
+// Run makes the flow's steps one after another in v, but for those that are skipped. After each it waits until the operations it caused are settled.
 // It goes on after an operation that was refused, declined or has expired, and stops after one whose outcome is not
 // known or that failed: what comes after could meet its effect. At the end it waits until nothing is open any more.
 func Run(ctx context.Context, v Visitor, f *Flow) error {
 	for i, step := range f.Steps {
+		if step.Skip {
+			continue
+		}
 		result, err := v.Do(ctx, agent.Step{Number: i, Act: step.Act})
 		if err != nil {
 			return err

@@ -40,7 +40,7 @@ func TestAFlowStopsOnlyWhereAnEffectIsNotKnown(t *testing.T) {
 		opsweb.Performed: false, opsweb.Refused: false, opsweb.Declined: false, opsweb.Expired: false,
 		opsweb.Unknown: true, opsweb.Failed: true,
 	} {
-		f, err := flow.Parse(recording(openStep, clickStep, fillStep), nil)
+		f, err := flow.Parse(recording(openStep, clickStep, fillStep), flow.Values{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestAFlowStopsOnlyWhereAnEffectIsNotKnown(t *testing.T) {
 
 func TestAStepThatCannotBeMadeEndsTheFlow(t *testing.T) {
 	t.Parallel()
-	f, err := flow.Parse(recording(openStep, clickStep, fillStep), nil)
+	f, err := flow.Parse(recording(openStep, clickStep, fillStep), flow.Values{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/home"
 	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/session"
 )
 
@@ -31,14 +32,28 @@ func (f *flags) openHome(e env) (home.Home, *account.Store, error) {
 	return h, accounts, err
 }
 
-// at is what the home may do at the Company, which is read for it. undone says what has not been done when that fails.
-func (f *flags) at(ctx context.Context, e env, given *wayFlags, spoken *profileFlag, where company.Address, undone string) (*agent.Access, error) {
+// unlocked is at, with the passphrase of a home that has a lock asked for on the terminal before.
+func (f *flags) unlocked(ctx context.Context, e env, given *wayFlags, spoken *profileFlag, where company.Address, undone string) (*agent.Access, error) {
+	dir, err := f.homeDir(e)
+	if err != nil {
+		return nil, err
+	}
+	key, err := openLock(ctx, dir, false)
+	if err != nil {
+		return nil, err
+	}
+	return f.at(ctx, e, key, given, spoken, where, undone)
+}
+
+// at is what the home, with its lock open by key, may do at the Company, which is read for it. undone says what has not been
+// done when that fails.
+func (f *flags) at(ctx context.Context, e env, key *lock.Key, given *wayFlags, spoken *profileFlag, where company.Address, undone string) (*agent.Access, error) {
 	dir, err := f.homeDir(e)
 	if err != nil {
 		return nil, err
 	}
 	a, err := agent.OpenAccess(ctx, agent.AccessConfig{
-		Home: dir, ConnectTo: given.connectTo, CACerts: given.cacerts, Profile: spoken.forced, Keyring: account.OSKeyring(e.getenv), Now: e.now,
+		Home: dir, Key: key, ConnectTo: given.connectTo, CACerts: given.cacerts, Profile: spoken.forced, Keyring: account.OSKeyring(e.getenv), Now: e.now,
 	}, where.Origin())
 	_, unfit := errors.AsType[*company.DocumentError](err)
 	switch {

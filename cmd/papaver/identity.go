@@ -13,6 +13,7 @@ import (
 
 	"github.com/papaver-agent/papaver/internal/home"
 	"github.com/papaver-agent/papaver/internal/plaintext"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/session"
 )
 
@@ -113,6 +114,11 @@ func initIdentity(ctx context.Context, c *identityCommand, _ []string) error {
 	if c.options.ClientID == "" || c.options.Name == "" {
 		return usagef("papaver identity init needs --client-id URL and --name NAME")
 	}
+	key, err := openLock(ctx, c.home.Dir(), false)
+	if err != nil {
+		return err
+	}
+	c.options.Seals = lock.SealsOf(c.home.Answers(), key)
 	unlock, err := c.home.Lock(ctx)
 	if err != nil {
 		return err

@@ -25,12 +25,16 @@ func rotateIdentity(ctx context.Context, c *identityCommand, _ []string) error {
 	if c.after < 0 || c.after > session.MaxOverlap {
 		return usagef("--after %v: it is 0s to %v", c.after, session.MaxOverlap)
 	}
+	key, err := openLock(ctx, c.home.Dir(), false)
+	if err != nil {
+		return err
+	}
 	unlock, err := c.home.Lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	id, err := session.Rotate(c.home.Identity(), lock.SealsOf(c.home.Answers(), nil), c.after, c.now(), rand.Reader)
+	id, err := session.Rotate(c.home.Identity(), lock.SealsOf(c.home.Answers(), key), c.after, c.now(), rand.Reader)
 	switch {
 	case errors.Is(err, session.ErrNoIdentity):
 		return withoutIdentity(err)

@@ -71,6 +71,7 @@ func commands() []command {
 	return []command{
 		{"demo", "demo", "the bundled site, an agent and the terminal UI, all on this machine, from nothing", runDemo},
 		{"run", "run FLOW.json --company URL", "make a browsing task; questions appear here, or wait for papaver tui", runRun},
+		{"flow", "flow check FILE", "name what of a flow can't be run, with its place", runFlow},
 		{"tui", "tui", "show the home's running tasks and the questions that wait", runTUI},
 		{"discover", "discover COMPANY", "read and check what a Company publishes, rule by rule", runDiscover},
 		{"signin", "signin COMPANY", "give this agent access to your account at a Company", runSignIn},
@@ -78,6 +79,7 @@ func commands() []command {
 		{"companies", "companies", "the Companies this home knows, and where you are signed in", runCompanies},
 		{"ledger", "ledger list|show ID|verify|export", "what happened, and proof that the record is intact", runLedger},
 		{"identity", "identity init --client-id URL --name NAME | show | check | rotate | revoke-key KID", "the agent's keys, what to publish of them, and what is really published", runIdentity},
+		{"lock", "lock set|status|remove", "your passphrase for answers, which seals the agent's keys and tokens too", runLock},
 		{"site", "site [--profile 0.1|0.2|1.0] [--agent-dir DIR]", "the bundled Company alone, for trying agents against", runSite},
 		{"doctor", "doctor", "check Chromium, capture, clock, keys, ledger, disk and terminal", runDoctor},
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
 	"strings"
 	"time"
 
@@ -18,9 +16,8 @@ import (
 )
 
 const (
-	maxFlowFile = 1 << 20         // bytes
-	uiEnds      = 5 * time.Second // for a terminal UI to show the last news and end
-	tick        = 500 * time.Millisecond
+	uiEnds = 5 * time.Second // for a terminal UI to show the last news and end
+	tick   = 500 * time.Millisecond
 )
 
 // runOptions are the flags of papaver run.
@@ -38,12 +35,12 @@ type runOptions struct {
 	noTUI    bool
 	plain    bool
 	noInput  bool
-	set      settings
+	values   *flowValues
 	resume   bool
 }
 
 func runFlags() *runOptions {
-	o := &runOptions{flags: newFlags("run"), set: make(settings)}
+	o := &runOptions{flags: newFlags("run")}
 	o.StringVar(&o.company, "company", "", "the Company (`URL`), such as https://company.example")
 	o.profile = o.addProfile("speak this protocol `VERSION` (1.0, 0.2 or 0.1); without it the newest that the Company offers")
 	o.BoolVar(&o.signedIn, "signed-in", false, "join signed in, with the access that papaver signin was given")
@@ -57,7 +54,7 @@ func runFlags() *runOptions {
 	o.BoolVar(&o.plain, "plain", false, "ask line by line instead of in a full screen")
 	o.BoolVar(&o.noInput, "no-input", false, "refuse whatever would have to be asked")
 	o.BoolVar(&o.resume, "resume", false, "settle the home's unsettled operations and start nothing else; the flow that met one may finish it, when you say so")
-	o.Var(o.set, "set", "the value of ${NAME} in the flow (`NAME=VALUE`); may be repeated")
+	o.values = o.addFlowValues()
 	return o
 }
 
@@ -105,11 +102,17 @@ func runRun(ctx context.Context, e env, args []string) error {
 	}
 	f, hash := &flow.Flow{Title: "settle what runs before left"}, ""
 	if len(words) > 0 {
-		f, hash, err = readFlow(words[0], o.set)
-	}
-	if err != nil {
-		err = &trouble.Error{What: words[0] + " can't be run", Err: err, Done: "nothing", Undone: "no browser was started", Next: "mend the file"}
-		return o.notBegun(e, err)
+		values, err := o.values.ask(ctx, o.noInput)
+		if err != nil {
+			return o.notBegun(e, err)
+		}
+		var data []byte
+		f, data, err = readFlow(words[0], values)
+		if err != nil {
+			err = &trouble.Error{What: words[0] + " can't be run", Err: err, Done: "nothing", Undone: "no browser was started", Next: "mend the file"}
+			return o.notBegun(e, err)
+		}
+		hash = flow.Hash(data, values.Set)
 	}
 	dir, err := o.homeDir(e)
 	if err != nil {
@@ -128,30 +131,19 @@ func (o *runOptions) notBegun(e env, err error) error {
 	return err
 }
 
-// readFlow reads a flow and returns its hash too.
-func readFlow(path string, set map[string]string) (*flow.Flow, string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, "", err
-	}
-	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, maxFlowFile+1))
-	if err != nil {
-		return nil, "", err
-	}
-	f, err := flow.Parse(data, set)
-	return f, flow.Hash(data, set), err
-}
-
 // run makes the flow with a terminal UI beside it when there is a terminal to ask on.
 func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow, hash string) error {
+	key, err := openLock(ctx, dir, o.noInput)
+	if err != nil {
+		return o.notBegun(e, err)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	ui := newRunUI(e, o)
 	a, err := agent.Start(ctx, agent.Config{
 		Home: dir, Driver: driverOf(o.driver), ConnectTo: o.way.connectTo, CACerts: o.way.cacerts,
 		Profile: o.profile.forced, SignedIn: o.signedIn, Account: o.account, Keyring: account.OSKeyring(e.getenv),
-		NoSandbox: !o.sandbox, Headful: o.headful, NoInput: o.noInput, OpenLedger: e.faults.openLedger, Wrap: e.faults.wrap,
+		NoSandbox: !o.sandbox, Headful: o.headful, NoInput: o.noInput, Key: key, OpenLedger: e.faults.openLedger, Wrap: e.faults.wrap,
 		Flow: hash, Title: f.Title, Steps: f.Labels(), Events: ui.event, Now: e.now, Logger: slog.New(slog.NewTextHandler(ui, nil)),
 	})
 	if err != nil {

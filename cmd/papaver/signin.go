@@ -98,7 +98,7 @@ func runSignIn(ctx context.Context, e env, args []string) error {
 
 // signIn is the command, its flags read.
 func (f *signInFlags) signIn(ctx context.Context, e env, where company.Address, out *lines) error {
-	a, err := f.at(ctx, e, f.way, f.version, where, nobodySignedIn)
+	a, err := f.unlocked(ctx, e, f.way, f.version, where, nobodySignedIn)
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func keptAt(store *account.Store, where company.Address, label string) (account.
 
 // signOut has the Company revoke the access.
 func (f *flags) signOut(ctx context.Context, e env, given *wayFlags, version *profileFlag, where company.Address, kept account.Account) error {
-	a, err := f.at(ctx, e, given, version, where, nobodySignedOut)
+	a, err := f.unlocked(ctx, e, given, version, where, nobodySignedOut)
 	if err != nil {
 		if t, ok := errors.AsType[*trouble.Error](err); ok {
 			t.Next += "; --forget drops the token here without asking the Company"

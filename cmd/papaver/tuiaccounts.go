@@ -41,7 +41,7 @@ func (t *tuiAccounts) open(ctx context.Context, address, undone string) (*agent.
 	if err != nil {
 		return nil, &trouble.Error{What: err.Error(), Done: "nothing", Undone: undone, Next: "type it as shop.example or https://shop.example"}
 	}
-	a, err := t.flags.at(ctx, t.e, t.way, t.version, where, undone)
+	a, err := t.flags.at(ctx, t.e, nil, t.way, t.version, where, undone)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return nil, signInTrouble(err)
 	}
