@@ -3,44 +3,100 @@ package browser
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/papaver-agent/papaver/internal/secret"
 )
 
-// Kind says what an act does.
+// Kind says what an act does. Where Chrome DevTools' Recorder has a name for it, it is that one.
 type Kind string
 
-// The acts.
+// The acts, in families. Each says which fields of [Act] it reads beside Target and Timeout.
 const (
-	Navigate Kind = "navigate"
-	Click    Kind = "click"
-	Change   Kind = "change"
-	Wait     Kind = "waitForElement"
-	Viewport Kind = "setViewport"
+	Navigate Kind = "navigate" // URL: http, https or about:blank
+	Back     Kind = "back"     // to the page before in the tab's history
+	Forward  Kind = "forward"
+	// Reload makes the request of the document again. That of a form's POST posts the form again, without asking: whether
+	// that may be is for the caller to know.
+	Reload Kind = "reload"
+
+	Click       Kind = "click"       // Pointer
+	DoubleClick Kind = "doubleClick" // Pointer
+	Hover       Kind = "hover"       // Pointer.Offset; the pointer stays there
+
+	Change  Kind = "change"  // Value in the place of what is there, for every sort of field
+	Type    Kind = "type"    // Value behind what is there, key by key
+	Clear   Kind = "clear"   //
+	Check   Kind = "check"   // a check box, radio button or switch
+	Uncheck Kind = "uncheck" // a check box or switch
+	Select  Kind = "select"  // Options, and no others
+	Upload  Kind = "upload"  // Files
+
+	Press   Kind = "press"   // Key: a chord such as Control+a; with Selectors, in that element
+	KeyDown Kind = "keyDown" // Key, held until KeyUp or the end of the context
+	KeyUp   Kind = "keyUp"   // Key
+
+	Scroll Kind = "scroll" // Scrolling; with Selectors an element, else the page
+
+	Wait           Kind = "waitForElement"    // Elements
+	WaitExpression Kind = "waitForExpression" // Expression
+	WaitText       Kind = "waitForText"       // Text
+	WaitURL        Kind = "waitForURL"        // URL: a pattern
+	WaitResponse   Kind = "waitForResponse"   // Response
+
+	HandleDialog Kind = "handleDialog" // Reply
+
+	NewTab    Kind = "newTab"    // URL, when not empty
+	SwitchTab Kind = "switchTab" // Target, in which the acts after this one are made
+	CloseTab  Kind = "close"     // Target
+
+	Viewport       Kind = "setViewport"              // View
+	EmulateNetwork Kind = "emulateNetworkConditions" // Network
 )
 
 const (
 	defaultTimeout = 10 * time.Second      // of one act, without the wait for its requests
-	lookAgain      = 50 * time.Millisecond // between two looks for an element
+	lookAgain      = 50 * time.Millisecond // between two looks for what is waited for
 
 	// emptyRefusal is how Chromium calls a 4xx or 5xx without a body.
 	emptyRefusal = "net::ERR_HTTP_RESPONSE_CODE_FAILURE"
 )
 
-// Act is one thing to do in the page.
+// Act is one thing to do in the page. Which fields count is said beside each [Kind].
 type Act struct {
 	Kind Kind
-	URL  string // Navigate
+	// Target is the tab: empty for the one that was switched to last, at first the only one; [MainTab] for that first one;
+	// else a URL, in which * stands for anything. A tab with such a URL is waited for, and the act alone is made there.
+	Target string
+	// Frame is the frame that is looked in: which child of the page it is, which child of that one, and so on, counted
+	// from 0 as the Recorder does. Empty: the page itself.
+	Frame []int
 	// Selectors are alternatives, tried in order; each is a path through shadow roots. Their syntax is that of Chrome
 	// DevTools' Recorder: CSS, `aria/NAME`, `text/TEXT`, `xpath/EXPRESSION`, `pierce/CSS`.
 	Selectors [][]string
-	Value     secret.Text   // Change: the new value. What is typed can be private, so it is never printed.
-	Private   bool          // Change: the value is a secret, which is kept out of what the act gave
-	Timeout   time.Duration // how long to look for the element; 10 s when 0
-	// Width and Height are of the page's view, in CSS pixels: Viewport.
-	Width, Height int
+	// Timeout is how long the element, or what else is waited for, may take; 10 s when 0. Expect has the same time again.
+	Timeout time.Duration
+	// Expect is a navigation that the act leads to, and that is waited for after it; nil for none.
+	Expect *Navigation
+	// Dialogs says what becomes of a dialog that the act opens; empty for what the context does.
+	Dialogs Dialogs
+
+	URL     string
+	Value   secret.Text // what is entered can be private, so it is never printed
+	Private bool        // the value is a secret, which is kept out of what the act gave
+	Options []string    // each the value of an option or its label
+	// Files are paths. The context allows folders, see AllowUploads.
+	Files      []string
+	Key        string
+	Pointer    Pointer
+	Scrolling  Scrolling
+	Elements   Elements
+	Expression string
+	Text       Text
+	Response   Response
+	Reply      Reply
+	View       View
+	Network    Network
 }
 
 // Control is what identifies the element an act was done to.
@@ -57,30 +113,52 @@ type Made struct {
 	Act     Act
 	Began   time.Time
 	Page    string            // the URL of the page before the act
-	Control Control           // Click, Change
+	Control Control           // of the element the act was done to
 	Form    map[string]string // the named fields of the control's form as they were, passwords left out
 	Again   *Made             // the act that this one makes again; nil for a first one
 
 	tab       TargetID
 	document  string // the document the act was made in
 	continues int    // visible Continue controls before it
+	reply     *Reply // the answer to the dialog that it opened; guarded by the context's mu
 }
 
 // ErrNotFound is the family of errors of an act whose element was not there in time. The error says what was seen.
 var ErrNotFound = errors.New("the element was not found")
 
 // Do makes an act, waits until the requests it caused are answered (at most 5 s), and returns what was made. The
-// record is returned beside an error when the act had begun: its requests may have left.
+// record is returned beside an error when the act had begun: its requests may have left. An act that opened a dialog which
+// is to be handled returns at once, and [Context.Dialog] says so.
 func (c *Context) Do(ctx context.Context, act Act) (*Made, error) {
 	c.acting.Lock()
 	defer c.acting.Unlock()
+	if err := act.Validate(); err != nil {
+		return nil, err
+	}
 	m := &Made{Act: act}
-	begun, err := c.do(ctx, m)
+	var begun bool
+	err := c.untilDialog(ctx, act.Kind == HandleDialog, func(ctx context.Context) (err error) {
+		if act.Kind == HandleDialog {
+			m, err = c.handleDialog(ctx, act.Reply)
+			begun = m != nil
+			return err
+		}
+		leave, err := c.enter(ctx, act)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		begun, err = c.do(ctx, m)
+		if err == nil && begun {
+			err = c.settle(ctx, quietLimit)
+		}
+		if err == nil && !c.refusedNow() {
+			err = c.arrive(ctx, m)
+		}
+		return err
+	})
 	if !begun && err != nil {
 		return nil, c.browser.gone(err)
-	}
-	if begun && err == nil {
-		err = c.settle(ctx, quietLimit)
 	}
 	return m, c.browser.gone(err)
 }
@@ -116,47 +194,37 @@ func (c *Context) quietIn(ctx context.Context, in *tabState, limit time.Duration
 	return nil
 }
 
-func (c *Context) do(ctx context.Context, m *Made) (begun bool, err error) {
-	timeout := m.Act.Timeout
-	if timeout <= 0 {
-		timeout = defaultTimeout
+// limit is how long what the act waits for may take.
+func (a Act) limit() time.Duration {
+	if a.Timeout <= 0 {
+		return defaultTimeout
 	}
-	ctx, cancel := c.browser.within(ctx, timeout, context.DeadlineExceeded)
+	return a.Timeout
+}
+
+// do makes the act in the present tab. begun is whether its requests may have left.
+func (c *Context) do(ctx context.Context, m *Made) (begun bool, err error) {
+	ctx, cancel := c.browser.within(ctx, m.Act.limit(), context.DeadlineExceeded)
 	defer cancel()
 	m.document = c.tab.tab.Document()
 	switch m.Act.Kind {
-	case Navigate:
-		if err := checkNavigation(m.Act.URL); err != nil {
-			return false, err
-		}
-		c.begin(m)
-		err := c.tab.tab.Navigate(ctx, m.Act.URL)
-		if load, ok := errors.AsType[*LoadError](err); ok && load.Text == emptyRefusal {
-			err = nil // a response came, and Chromium shows a page of its own for it
-		}
-		return true, err
-	case Click:
-		seen, err := c.find(ctx, m)
-		if err != nil {
-			return false, err
-		}
-		c.begin(m)
-		return true, c.tab.tab.Click(ctx, seen.X, seen.Y, 1)
-	case Change:
-		if _, err := c.find(ctx, m); err != nil {
-			return false, err
-		}
-		if m.Act.Private {
-			c.private = append(c.private, m.Act.Value)
-		}
-		c.begin(m)
-		return true, c.change(ctx, m.Act)
-	case Wait:
-		_, err := c.find(ctx, m)
-		return false, err
+	case Navigate, Back, Forward, Reload:
+		return c.travel(ctx, m)
+	case Click, DoubleClick, Hover:
+		return c.point(ctx, m)
+	case Change, Type, Clear, Check, Uncheck, Select, Upload:
+		return c.fill(ctx, m)
+	case Press, KeyDown, KeyUp:
+		return c.strike(ctx, m)
+	case Scroll:
+		return c.scroll(ctx, m)
+	case Wait, WaitExpression, WaitText, WaitURL, WaitResponse:
+		return false, c.await(ctx, m)
+	case NewTab, SwitchTab, CloseTab:
+		return c.manage(ctx, m)
 	case Viewport:
-		return false, c.tab.tab.SetViewport(ctx, m.Act.Width, m.Act.Height)
-	default:
-		return false, fmt.Errorf("act %q is not known", m.Act.Kind)
+		return false, c.tab.tab.SetViewport(ctx, m.Act.View)
+	default: // EmulateNetwork: Validate knows no other
+		return false, c.tab.tab.EmulateNetwork(ctx, m.Act.Network)
 	}
 }

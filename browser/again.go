@@ -86,7 +86,7 @@ func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held) (How, func(c
 	if refused {
 		return ByReload, tab.Reload, nil
 	}
-	if m.Act.Kind != Click {
+	if m.Act.Kind != Click && m.Act.Kind != DoubleClick {
 		return "", nil, fmt.Errorf("%w: a %s is no control that could be pressed again", ErrCannotRepeat, m.Act.Kind)
 	}
 	ctx, cancel := c.browser.within(ctx, defaultTimeout, context.DeadlineExceeded)
@@ -110,7 +110,7 @@ func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held) (How, func(c
 		if now.Control != m.Control {
 			return errors.New("another control stands where it was")
 		}
-		return tab.Click(ctx, now.X, now.Y, 1)
+		return c.press(ctx, m.Act, now.X, now.Y)
 	}, nil
 }
 
@@ -134,7 +134,7 @@ func (c *Context) pressContinue(ctx context.Context) error {
 	if !control.Open {
 		return errors.New("the Continue control is not there any more")
 	}
-	return c.tab.tab.Click(ctx, control.X, control.Y, 1)
+	return c.press(ctx, Act{Kind: Click}, control.X, control.Y)
 }
 
 // cannotRepeat says that err is why the act cannot be made again, unless it is that Chromium is gone: another process

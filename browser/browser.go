@@ -115,7 +115,10 @@ func Start(ctx context.Context, cfg Config) (*Browser, error) {
 
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	b.engine, err = cfg.Driver.Start(ctx, Process{Bin: bin, ProfileDir: profile, Flags: flags(cfg), Env: environment(profile), Guard: guarded(), Sent: b.sent}, b.onPaused)
+	b.engine, err = cfg.Driver.Start(ctx, Process{
+		Bin: bin, ProfileDir: profile, Flags: flags(cfg), Env: environment(profile), Guard: guarded(),
+		Sent: b.sent, Opened: b.onOpened, Closed: b.onClosed, Dialog: b.onDialog,
+	}, b.onPaused)
 	if err != nil {
 		b.end()
 		return nil, errors.Join(fmt.Errorf("chromium %s did not start: %w", bin, err), removeProfile(profile))

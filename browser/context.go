@@ -7,6 +7,7 @@ import (
 	"html"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,14 +36,30 @@ type Context struct {
 	acting sync.Mutex // held by whoever acts in the tab
 	tab    *tabState  // changed under acting and mu, so that either is enough to read it
 
-	private []secret.Text // values that were entered as secrets; guarded by acting
+	opening sync.Mutex // held while a tab of our own is being opened
 
-	mu      sync.Mutex
-	present *Made // the last act
-	began   time.Time
-	made    int
-	asked   map[RequestID]*Made // by which act each of the last requests was sent; nil for one of the page's own
-	order   []RequestID         // of asked, oldest first
+	// These are guarded by acting.
+	private     []secret.Text               // values that were entered as secrets
+	keyboard    keyboard                    // what is held of it
+	uploadFrom  []string                    // folders, see AllowUploads
+	afterDialog func(context.Context) error // releases what was down when a dialog opened
+
+	askedLimit time.Duration // how long a dialog that is to be handled stays open
+
+	mu         sync.Mutex
+	main       *tabState               // MainTab; changed under acting too
+	tabs       []*tabState             // the open ones, the oldest first
+	adopting   int                     // tabs that pages opened and that are not ours yet
+	closedTabs []TargetID              // the last ones
+	dialogs    Dialogs                 // what becomes of dialogs
+	during     Dialogs                 // the same in the act that is being made; empty for no difference
+	open       *openDialog             // the dialog that is to be handled
+	interrupt  context.CancelCauseFunc // ends the act that is being made, when a dialog opens
+	present    *Made                   // the last act
+	began      time.Time
+	made       int
+	asked      map[RequestID]*Made // by which act each of the last requests was sent; nil for one of the page's own
+	order      []RequestID         // of asked, oldest first
 }
 
 // NewContext opens an empty browser context with one tab on about:blank.
@@ -51,7 +68,7 @@ func (b *Browser) NewContext(ctx context.Context) (*Context, error) {
 	if err != nil {
 		return nil, b.gone(fmt.Errorf("a browser context: %w", err))
 	}
-	c := &Context{browser: b, id: id, asked: make(map[RequestID]*Made)}
+	c := &Context{browser: b, id: id, askedLimit: askedLimit, asked: make(map[RequestID]*Made)}
 	if err := c.openTab(ctx); err != nil {
 		return nil, errors.Join(err, b.engine.CloseContext(context.WithoutCancel(ctx), id))
 	}
@@ -64,6 +81,8 @@ func (b *Browser) NewContext(ctx context.Context) (*Context, error) {
 // newTab opens a tab of the context and watches it.
 func (c *Context) newTab(ctx context.Context) (*tabState, error) {
 	b := c.browser
+	c.opening.Lock()
+	defer c.opening.Unlock()
 	tab, err := b.engine.NewTab(ctx, c.id)
 	if err != nil {
 		return nil, b.gone(fmt.Errorf("a tab: %w", err))
@@ -75,14 +94,19 @@ func (c *Context) newTab(ctx context.Context) (*tabState, error) {
 	return state, nil
 }
 
+// openTab opens a tab to act in. It is the main one when there is none.
 func (c *Context) openTab(ctx context.Context) error {
 	state, err := c.newTab(ctx)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.tab = state
-	c.mu.Unlock()
+	c.tabs = append(c.tabs, state)
+	if c.main == nil || c.main.closed {
+		c.main = state
+	}
 	return nil
 }
 
@@ -93,16 +117,27 @@ func (c *Context) freshTab(ctx context.Context) error {
 	if err := c.openTab(ctx); err != nil {
 		return err
 	}
-	return c.browser.gone(old.tab.Close(ctx))
+	c.mu.Lock()
+	old.closed = true
+	c.tabs = slices.DeleteFunc(c.tabs, func(t *tabState) bool { return t == old })
+	if c.main == old {
+		c.main = c.tab
+	}
+	c.mu.Unlock()
+	if err := old.tab.Close(ctx); !errors.Is(err, ErrTabGone) {
+		return c.browser.gone(err)
+	}
+	return nil
 }
 
 // ID names the context.
 func (c *Context) ID() ContextID { return c.id }
 
-// Close closes the tab and forgets the context's cookies and storage.
+// Close releases the keys that are held, closes the tabs and forgets the context's cookies and storage.
 func (c *Context) Close(ctx context.Context) error {
 	c.acting.Lock()
 	defer c.acting.Unlock()
+	c.keyboard.releaseAll(ctx, c.tab.tab)
 	b := c.browser
 	b.mu.Lock()
 	delete(b.contexts, c.id)
@@ -235,6 +270,6 @@ func (c *Context) Refused(m *Made) (method, url string, refused bool) {
 	if m == nil || last == nil || (last != m && last.Again != m) {
 		return "", "", false
 	}
-	p, refused := c.tab.refused()
+	p, refused := c.tabOf(last).refused()
 	return p.Method, p.URL, refused
 }

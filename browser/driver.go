@@ -29,6 +29,12 @@ type Process struct {
 	// the tab, the request's id and whether other requests or navigations of the tab are under way. A redirect tells it
 	// again under the same id. It does not block. What a driver does not tell is judged by when its response comes.
 	Sent func(tab TargetID, id RequestID, busy bool)
+	// Opened is told of each new tab, those of NewTab too, and Closed of each that is gone. They do not block.
+	Opened func(Target)
+	Closed func(TargetID)
+	// Dialog is told of each dialog that opens in a tab. It does not block. The page's scripts stand still until AnswerDialog.
+	// When it is nil the driver answers by itself: a beforeunload question is accepted, every other one dismissed.
+	Dialog func(Tab, Dialog)
 }
 
 // Flag is one command line switch of Chromium.
@@ -52,6 +58,9 @@ type PausedID string
 // ErrTabGone is what a call on a tab that no longer exists returns, wrapped.
 var ErrTabGone = errors.New("the tab is gone")
 
+// ErrNoHistory is returned when the tab's history has no page there.
+var ErrNoHistory = errors.New("the tab's history has no page there")
+
 // Engine is a running Chromium. Its methods are safe for concurrent use, return soon after ctx ends, and fail at once
 // when Chromium is gone.
 type Engine interface {
@@ -64,6 +73,10 @@ type Engine interface {
 	// NewTab opens a tab on about:blank, in a window of its own: one that another tab covers does not draw, and a press in
 	// it waits for that.
 	NewTab(ctx context.Context, id ContextID) (Tab, error)
+	// Attach returns a tab that a page has opened, told to Opened.
+	Attach(ctx context.Context, id TargetID) (Tab, error)
+	// CloseTab closes a tab that nobody is attached to.
+	CloseTab(ctx context.Context, id TargetID) error
 	// Targets lists every tab, frame in a process of its own, and worker.
 	Targets(ctx context.Context) ([]Target, error)
 	// FramesIn lists the frames that live in the process of a tab, or of a frame in a process of its own, itself included.
@@ -82,12 +95,24 @@ type Target struct {
 	ID      TargetID
 	Type    string
 	Context ContextID
+	Opener  TargetID // the tab whose page opened it; empty when none did, or when it did not want that known
+	URL     string
+	Title   string   // page text
 	Parent  TargetID // the frame that it is in: of a frame in a process of its own
 }
 
-// Tab is a page of a browser context. A driver answers dialogs by itself: a beforeunload question is accepted, every
-// other one dismissed. Its methods need not be safe for concurrent use, but for Activity and Document.
+// Dialog is a question that a page puts before everything else.
+type Dialog struct {
+	Type    string // alert, confirm, prompt or beforeunload
+	Message string // page text, not sanitised
+	Default string // what a prompt offers as the answer: page text
+	URL     string // of the frame that asks
+}
+
+// Tab is a page of a browser context. Its methods need not be safe for concurrent use, but for Activity, Document
+// and AnswerDialog.
 type Tab interface {
+	Input
 	Documents
 	// ID is the tab's, and its main frame's.
 	ID() TargetID
@@ -99,12 +124,17 @@ type Tab interface {
 	SetDocument(ctx context.Context, html string) error
 	// Call calls a function of ours in a world that the page's scripts cannot reach, and decodes its JSON result.
 	Call(ctx context.Context, function string, result any, args ...any) error
-	// Click presses and releases the left mouse button count times at a point of the viewport, in CSS pixels.
-	Click(ctx context.Context, x, y float64, count int) error
-	// Type enters text where the focus is.
-	Type(ctx context.Context, text string) error
-	// SetViewport sets the size of the page's view, in CSS pixels.
-	SetViewport(ctx context.Context, width, height int) error
+	// Go goes by so many entries of the tab's history, back when by is negative. It returns the page's URL there when the way
+	// has begun, or ErrNoHistory.
+	Go(ctx context.Context, by int) (url string, err error)
+	// SetViewport sets the page's view, until the tab ends.
+	SetViewport(ctx context.Context, v View) error
+	// EmulateNetwork has the tab's requests be as slow as that, until the tab ends.
+	EmulateNetwork(ctx context.Context, n Network) error
+	// AnswerDialog answers the dialog that is open. There may be none any more, which is an error.
+	AnswerDialog(ctx context.Context, accept bool, text string) error
+	// Screenshot returns a picture of the viewport, or of the part of the document that clip names, as PNG.
+	Screenshot(ctx context.Context, clip *Clip) ([]byte, error)
 	// Front brings the tab to the front of its window: one in the back may not paint, and its clicks may hang.
 	Front(ctx context.Context) error
 	Close(ctx context.Context) error

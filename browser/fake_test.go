@@ -36,6 +36,8 @@ type letGo struct {
 
 // fakeEngine implements [Engine].
 type fakeEngine struct {
+	Engine // what is not scripted below is not called
+
 	paused func(Paused)
 	gone   chan struct{}
 	dead   sync.Once
@@ -127,6 +129,8 @@ func (e *fakeEngine) of(id PausedID) []letGo {
 
 // fakeTab implements [Tab].
 type fakeTab struct {
+	Tab // what is not scripted below is not called
+
 	engine *fakeEngine
 	id     TargetID
 	// onSubmit is called when the form in the document is submitted.
@@ -192,10 +196,10 @@ func (t *fakeTab) Owner(context.Context, Frame) (Node, error)                   
 
 func (t *fakeTab) Accessible(context.Context, TargetID, *AXQuery) ([]AXNode, error) { return nil, nil }
 
-func (t *fakeTab) Click(context.Context, float64, float64, int) error { return nil }
-func (t *fakeTab) Type(context.Context, string) error                 { return nil }
-func (t *fakeTab) SetViewport(context.Context, int, int) error        { return nil }
-func (t *fakeTab) Front(context.Context) error                        { return nil }
+func (t *fakeTab) Mouse(context.Context, MouseEvent) error { return nil }
+func (t *fakeTab) Type(context.Context, string) error      { return nil }
+func (t *fakeTab) SetViewport(context.Context, View) error { return nil }
+func (t *fakeTab) Front(context.Context) error             { return nil }
 
 func (t *fakeTab) Close(context.Context) error {
 	t.mu.Lock()

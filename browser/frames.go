@@ -16,6 +16,10 @@ type Documents interface {
 	CallIn(ctx context.Context, frame TargetID, function string, result any, args ...any) error
 	// Element calls a function that returns an element of the frame's document, and names it. Zero: it returned none.
 	Element(ctx context.Context, frame TargetID, function string, args ...any) (Node, error)
+	// Evaluate calls a function in the page's own world, where the page's scripts can make anything of it.
+	Evaluate(ctx context.Context, frame TargetID, function string, result any) error
+	// SetFiles puts files into a field for them, by their paths.
+	SetFiles(ctx context.Context, frame TargetID, node Node, files []string) error
 	// Owner is the element that holds a frame, in the document of the frame's parent.
 	Owner(ctx context.Context, frame Frame) (Node, error)
 	// Accessible lists the accessibility tree of the frame's document, without those of the frames in it. A query asks for

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"time"
 
@@ -14,9 +13,6 @@ import (
 
 //go:embed find.js
 var findFunction string
-
-//go:embed change.js
-var changeFunction string
 
 // answerTimeout is how long a page has to answer a question about itself.
 const answerTimeout = 10 * time.Second
@@ -38,8 +34,7 @@ type seen struct {
 
 // find looks for the act's element until it is there, visible, enabled and not covered, and notes in m what it is.
 func (c *Context) find(ctx context.Context, m *Made) (seen, error) {
-	purpose := map[Kind]string{Click: "click", Change: "change", Wait: "wait"}[m.Act.Kind]
-	s, err := c.look(ctx, m.Act.Selectors, purpose)
+	s, err := c.look(ctx, m.Act.Selectors, m.Act.Kind.purpose())
 	if err != nil {
 		return seen{}, err
 	}
@@ -90,44 +85,6 @@ func (c *Context) look(ctx context.Context, selectors [][]string, purpose string
 		case <-ticker.C:
 		}
 	}
-}
-
-// change sets the focused element's value, as typing or choosing would, and checks that it was taken.
-func (c *Context) change(ctx context.Context, act Act) error {
-	var before struct {
-		Kind string `json:"kind"`
-		Why  string `json:"why"`
-	}
-	if err := c.tab.tab.Call(ctx, changeFunction, &before, "begin", act.Value.Reveal()); err != nil {
-		return err
-	}
-	if before.Why != "" {
-		return fmt.Errorf("the value was not taken: %s", before.Why)
-	}
-	if before.Kind == "text" && !act.Value.Empty() {
-		if err := c.tab.tab.Type(ctx, act.Value.Reveal()); err != nil {
-			return err
-		}
-	}
-	var after struct {
-		Why string `json:"why"`
-	}
-	if err := c.tab.tab.Call(ctx, changeFunction, &after, "end", act.Value.Reveal()); err != nil {
-		return err
-	}
-	if after.Why != "" {
-		return fmt.Errorf("the value was not taken: %s", after.Why)
-	}
-	return nil
-}
-
-// checkNavigation refuses what is not a web page: a file, a script, a page of Chromium's own.
-func checkNavigation(s string) error {
-	u, err := url.Parse(s)
-	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" {
-		return fmt.Errorf("navigation to %q: only http and https pages are opened", s)
-	}
-	return nil
 }
 
 // Location is the URL of the page in the tab. ErrNoAnswer when the page is busy with a script of its own.

@@ -12,10 +12,13 @@ import (
 type tabState struct {
 	tab     Tab
 	context ContextID
+	opener  TargetID // empty for one that no page opened
+	closed  bool     // guarded by the context's mu
 
 	mu       sync.Mutex
 	document Paused   // the last response to a navigation of the main frame
 	recent   []Paused // the last responses to requests of the main frame, without their headers
+	since    int      // how many of them came since the last act began
 	refusal  *Paused  // the first of them since the last act began that refuses it; nil when none did
 	hops     []Paused
 	joining  bool // a form is being submitted and waited for
@@ -36,6 +39,7 @@ func (t *tabState) saw(p Paused) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.recent = append(t.recent, p)
+	t.since++
 	if len(t.recent) > maxRecent {
 		t.recent = slices.Delete(t.recent, 0, len(t.recent)-maxRecent)
 	}
@@ -135,7 +139,7 @@ func (t *tabState) used() bool {
 func (t *tabState) acts() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.refusal = nil
+	t.refusal, t.since = nil, 0
 }
 
 // refused is the first response since the act began that refuses it.

@@ -167,8 +167,10 @@ func TestATabInTheBackIsClicked(t *testing.T) {
 		if err := back.Call(ctx, `() => document.visibilityState`, &state); err != nil || state != "visible" {
 			t.Errorf("the tab in the back is %s, %v: its input waits for a frame that it does not draw", state, err)
 		}
-		if err := back.Click(ctx, 20, 20, 1); err != nil {
-			t.Fatal(err)
+		for _, action := range []browser.MouseAction{browser.Moved, browser.Pressed, browser.Released} {
+			if err := back.Mouse(ctx, browser.MouseEvent{Action: action, X: 20, Y: 20, Button: browser.Primary, Count: 1}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		select {
 		case <-clicked:

@@ -16,6 +16,8 @@ import (
 // chrome is a Chromium without one: a driver whose tabs hold one page with one control, and a Continue control when
 // asked to. A request of a page is paused like a real one, and goes on when it is released.
 type chrome struct {
+	browser.Engine // what is not scripted below is not called
+
 	world  *world
 	paused func(browser.Paused)
 	gone   chan struct{}
@@ -145,6 +147,8 @@ func (c *chrome) send(p browser.Paused) {
 
 // tab is a tab of it.
 type tab struct {
+	browser.Tab // what is not scripted below is not called
+
 	chrome *chrome
 	id     browser.TargetID
 
@@ -154,15 +158,11 @@ type tab struct {
 	changed  chan struct{}
 }
 
-func (t *tab) ID() browser.TargetID { return t.id }
-func (t *tab) Frames(context.Context) ([]browser.TargetID, error) {
-	return []browser.TargetID{t.id}, nil
-}
-func (t *tab) SetDocument(context.Context, string) error   { return nil }
-func (t *tab) Type(context.Context, string) error          { return nil }
-func (t *tab) SetViewport(context.Context, int, int) error { return nil }
-func (t *tab) Front(context.Context) error                 { return nil }
-func (t *tab) Close(context.Context) error                 { return nil }
+func (t *tab) ID() browser.TargetID                      { return t.id }
+func (t *tab) SetDocument(context.Context, string) error { return nil }
+func (t *tab) Type(context.Context, string) error        { return nil }
+func (t *tab) Front(context.Context) error               { return nil }
+func (t *tab) Close(context.Context) error               { return nil }
 
 func (t *tab) Activity() (int, <-chan struct{}) {
 	t.mu.Lock()
@@ -198,9 +198,13 @@ const (
 	atContinue = 20
 )
 
-func (t *tab) Click(_ context.Context, x, _ float64, _ int) error {
+// Mouse acts when the button is released, as a page does.
+func (t *tab) Mouse(_ context.Context, e browser.MouseEvent) error {
+	if e.Action != browser.Released {
+		return nil
+	}
 	how := "PRESS"
-	if x == atContinue {
+	if e.X == atContinue {
 		how = "CONTINUE"
 	}
 	if !t.chrome.doing.Load() {

@@ -24,6 +24,8 @@ const (
 // chrome is a Chromium without one, as a driver of package browser: one tab, whose page has the action's control and,
 // by seed, a Continue control. The page asks by a form or by a script, and may ask again by itself.
 type chrome struct {
+	browser.Engine // what is not scripted below is not called
+
 	p      *process
 	paused func(browser.Paused)
 	sent   func(browser.TargetID, browser.RequestID, bool)
@@ -125,6 +127,8 @@ func (c *chrome) send(p browser.Paused) {
 
 // tab is the tab of it.
 type tab struct {
+	browser.Tab // what is not scripted below is not called
+
 	c  *chrome
 	id browser.TargetID
 
@@ -134,15 +138,11 @@ type tab struct {
 	changed  chan struct{}
 }
 
-func (t *tab) ID() browser.TargetID { return t.id }
-func (t *tab) Frames(context.Context) ([]browser.TargetID, error) {
-	return []browser.TargetID{t.id}, nil
-}
-func (t *tab) SetDocument(context.Context, string) error   { return nil }
-func (t *tab) Type(context.Context, string) error          { return nil }
-func (t *tab) SetViewport(context.Context, int, int) error { return nil }
-func (t *tab) Front(context.Context) error                 { return nil }
-func (t *tab) Close(context.Context) error                 { return nil }
+func (t *tab) ID() browser.TargetID                      { return t.id }
+func (t *tab) SetDocument(context.Context, string) error { return nil }
+func (t *tab) Type(context.Context, string) error        { return nil }
+func (t *tab) Front(context.Context) error               { return nil }
+func (t *tab) Close(context.Context) error               { return nil }
 
 func (t *tab) Activity() (int, <-chan struct{}) {
 	t.mu.Lock()
@@ -178,8 +178,12 @@ const (
 	atContinue = 20
 )
 
-func (t *tab) Click(_ context.Context, x, _ float64, _ int) error {
-	if x == atContinue {
+// Mouse acts when the button is released, as a page does.
+func (t *tab) Mouse(_ context.Context, e browser.MouseEvent) error {
+	if e.Action != browser.Released {
+		return nil
+	}
+	if e.X == atContinue {
 		return t.acts("presses Continue")
 	}
 	return t.acts("presses the control")

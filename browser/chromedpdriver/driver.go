@@ -59,7 +59,7 @@ func (d Driver) Start(ctx context.Context, p browser.Process, paused func(browse
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	allocated, _ := chromedp.NewExecAllocator(life, options...)
 	root, _ := chromedp.NewContext(allocated, chromedp.WithLogf(quiet), chromedp.WithErrorf(quiet), chromedp.WithDebugf(func(string, ...any) {}))
-	e := &engine{root: root, end: end, sent: p.Sent, parts: make(map[target.SessionID]func())}
+	e := &engine{root: root, end: end, sent: p.Sent, dialog: p.Dialog, parts: make(map[target.SessionID]func())}
 
 	started := make(chan error, 1)
 	go func() { started <- chromedp.Do(root) }()
@@ -75,6 +75,7 @@ func (d Driver) Start(ctx context.Context, p browser.Process, paused func(browse
 		return nil, ctx.Err()
 	}
 	e.browser = chromedp.FromContext(root).Browser
+	e.watchTabs(p)
 	e.watchParts()
 	if err := e.hold(ctx, p.Guard, paused); err != nil {
 		return nil, errors.Join(err, e.Close(ctx))
@@ -96,6 +97,7 @@ type engine struct {
 	browser *chromedp.Browser
 	version string
 	sent    func(browser.TargetID, browser.RequestID, bool) // Process.Sent
+	dialog  func(browser.Tab, browser.Dialog)               // Process.Dialog
 
 	mu       sync.Mutex
 	closing  bool                        // guarded by mu; nothing is watched any more
@@ -146,6 +148,36 @@ func (e *engine) hold(ctx context.Context, guard []string, paused func(browser.P
 		return fmt.Errorf("responses cannot be held: %w", err)
 	}
 	return nil
+}
+
+// watchTabs tells of tabs that come and go, which chromedp has Chromium report.
+func (e *engine) watchTabs(p browser.Process) {
+	created, noneCreated := e.browser.Subscribe(target.TargetCreated.Method)
+	destroyed, noneDestroyed := e.browser.Subscribe(target.TargetDestroyed.Method)
+	e.watch(func() {
+		defer noneCreated()
+		defer noneDestroyed()
+		for {
+			select {
+			case raw := <-created:
+				var ev struct {
+					Info target.Info `json:"targetInfo"`
+				}
+				if json.Unmarshal(raw, &ev) == nil && ev.Info.Type == "page" && p.Opened != nil {
+					p.Opened(targetOf(&ev.Info))
+				}
+			case raw := <-destroyed:
+				var ev struct {
+					ID browser.TargetID `json:"targetId"`
+				}
+				if json.Unmarshal(raw, &ev) == nil && ev.ID != "" && p.Closed != nil {
+					p.Closed(ev.ID)
+				}
+			case <-e.browser.LostConnection:
+				return
+			}
+		}
+	})
 }
 
 // decodePaused reads the members we need and no others, so that a value a later Chromium adds elsewhere in the event
@@ -228,9 +260,22 @@ func (e *engine) Targets(ctx context.Context) ([]browser.Target, error) {
 	}
 	targets := make([]browser.Target, 0, len(res.TargetInfos))
 	for _, info := range res.TargetInfos {
-		targets = append(targets, browser.Target{ID: browser.TargetID(info.TargetID), Type: info.Type, Context: browser.ContextID(info.BrowserContextID), Parent: browser.TargetID(info.ParentFrameID)})
+		targets = append(targets, targetOf(info))
 	}
 	return targets, nil
+}
+
+func targetOf(info *target.Info) browser.Target {
+	return browser.Target{
+		ID: browser.TargetID(info.TargetID), Type: info.Type, Context: browser.ContextID(info.BrowserContextID),
+		Opener: browser.TargetID(info.OpenerID), URL: info.URL, Title: info.Title,
+		Parent: browser.TargetID(info.ParentFrameID),
+	}
+}
+
+func (e *engine) CloseTab(ctx context.Context, id browser.TargetID) error {
+	_, err := cdp.Call(ctx, e.browser, target.CloseTarget, target.CloseTargetParams{TargetID: target.ID(id)})
+	return err
 }
 
 func (e *engine) Release(ctx context.Context, id browser.PausedID) error {

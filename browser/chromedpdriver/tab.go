@@ -8,10 +8,9 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
 	"github.com/papaver-agent/papaver/browser"
@@ -27,8 +26,18 @@ const (
 
 // NewTab implements [browser.Engine].
 func (e *engine) NewTab(ctx context.Context, id browser.ContextID) (browser.Tab, error) {
+	return e.tab(ctx, chromedp.WithExistingBrowserContext(cdp.BrowserContextID(id)))
+}
+
+// Attach implements [browser.Engine].
+func (e *engine) Attach(ctx context.Context, id browser.TargetID) (browser.Tab, error) {
+	return e.tab(ctx, chromedp.WithTargetID(target.ID(id)))
+}
+
+// tab is a new tab, or one that is there, as option says.
+func (e *engine) tab(ctx context.Context, option chromedp.ContextOption) (browser.Tab, error) {
 	t := &tab{engine: e, sent: e.sent, activity: browser.NewActivity()}
-	tabCtx, closeTab := chromedp.NewContext(e.root, chromedp.WithExistingBrowserContext(cdp.BrowserContextID(id)), chromedp.WithListener(t.event))
+	tabCtx, closeTab := chromedp.NewContext(e.root, option, chromedp.WithListener(t.event))
 	opened := make(chan error, 1)
 	go func() { opened <- chromedp.Do(tabCtx) }() // its life is the browser's, so ctx cannot be given to it
 	select {
@@ -50,11 +59,15 @@ func (e *engine) NewTab(ctx context.Context, id browser.ContextID) (browser.Tab,
 	defer t.mu.Unlock()
 	t.target = c.Target
 	t.main = cdp.FrameID(c.Target.TargetID)
-	t.dialogs = func(accept bool) {
+	t.dialogs = func(d browser.Dialog) {
+		if e.dialog != nil {
+			e.dialog(t, d)
+			return
+		}
 		e.watch(func() {
 			ctx, cancel := context.WithTimeout(tabCtx, dialogTimeout)
 			defer cancel()
-			_, _ = cdp.Call(ctx, c.Target, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: accept})
+			_ = t.AnswerDialog(ctx, d.Type == string(page.DialogTypeBeforeunload), "") // it may be gone
 		})
 	}
 	return t, nil
@@ -68,7 +81,7 @@ type tab struct {
 	activity *browser.Activity
 
 	mu      sync.Mutex
-	dialogs func(accept bool)                     // answers a dialog; nil until the tab is there
+	dialogs func(browser.Dialog)                  // has a dialog answered; nil until the tab is there
 	main    cdp.FrameID                           // empty until then
 	parts   map[browser.TargetID]*part            // the processes it has frames in, by their first frame; its own is not among them
 	places  map[browser.TargetID]*chromedp.Target // where each frame lives, as it was when they were last listed
@@ -111,7 +124,7 @@ func (t *tab) event(ev any) {
 		}
 	case *page.EventJavascriptDialogOpening:
 		if dialogs != nil {
-			dialogs(ev.Type == page.DialogTypeBeforeunload)
+			dialogs(browser.Dialog{Type: string(ev.Type), Message: ev.Message, Default: ev.DefaultPrompt, URL: ev.URL})
 		}
 	}
 }
@@ -139,38 +152,6 @@ func (t *tab) Reload(ctx context.Context) error {
 
 func (t *tab) SetDocument(ctx context.Context, html string) error {
 	_, err := cdp.Call(ctx, t.target, page.SetDocumentContent, page.SetDocumentContentParams{FrameID: t.main, HTML: html})
-	return t.wrap(err)
-}
-
-func (t *tab) Click(ctx context.Context, x, y float64, count int) error {
-	for _, ev := range []struct {
-		kind    input.DispatchMouseEventType
-		button  input.MouseButton
-		buttons int64
-	}{
-		{chromedp.MouseMoved, input.MouseButtonNone, 0},
-		{chromedp.MousePressed, input.MouseButtonLeft, 1},
-		{chromedp.MouseReleased, input.MouseButtonLeft, 0},
-	} {
-		_, err := cdp.Call(ctx, t.target, input.DispatchMouseEvent, input.DispatchMouseEventParams{
-			Type: ev.kind, X: x, Y: y, Button: ev.button, Buttons: ev.buttons, ClickCount: int64(count),
-		})
-		if err != nil {
-			return t.wrap(err)
-		}
-	}
-	return nil
-}
-
-func (t *tab) Type(ctx context.Context, text string) error {
-	_, err := cdp.Call(ctx, t.target, input.InsertText, input.InsertTextParams{Text: text})
-	return t.wrap(err)
-}
-
-func (t *tab) SetViewport(ctx context.Context, width, height int) error {
-	_, err := cdp.Call(ctx, t.target, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
-		Width: int64(width), Height: int64(height),
-	})
 	return t.wrap(err)
 }
 

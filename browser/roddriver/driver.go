@@ -41,7 +41,7 @@ func (Driver) Start(ctx context.Context, p browser.Process, paused func(browser.
 		return nil, err
 	}
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	e := &engine{process: process, life: life, sent: p.Sent, tabs: make(map[proto.TargetSessionID]*tab)}
+	e := &engine{process: process, life: life, sent: p.Sent, dialog: p.Dialog, opened: p.Opened, closed: p.Closed, tabs: make(map[proto.TargetSessionID]*tab)}
 	e.client = cdp.New().Logger(quiet{}).Start(process.pipe)
 	e.reading.Go(func() {
 		e.dispatch(paused) // until rod's client has ended, with the pipe
@@ -75,6 +75,9 @@ type engine struct {
 	life    context.Context // ends with the pipe, its cause is errLost
 	version string
 	sent    func(browser.TargetID, browser.RequestID, bool) // Process.Sent
+	dialog  func(browser.Tab, browser.Dialog)               // Process.Dialog
+	opened  func(browser.Target)                            // Process.Opened
+	closed  func(browser.TargetID)                          // Process.Closed
 	reading sync.WaitGroup
 
 	mu       sync.Mutex
@@ -142,6 +145,9 @@ func (e *engine) hold(ctx context.Context, guard []string) error {
 	if err := (proto.FetchEnable{Patterns: patterns}).Call(e.on(ctx)); err != nil {
 		return fmt.Errorf("responses cannot be held: %w", err)
 	}
+	if err := (proto.TargetSetDiscoverTargets{Discover: true}).Call(e.on(ctx)); err != nil {
+		return fmt.Errorf("new tabs cannot be seen: %w", err)
+	}
 	return nil
 }
 
@@ -163,6 +169,20 @@ func (e *engine) dispatch(paused func(browser.Paused)) {
 			}
 		case ev.Method == "Target.detachedFromTarget":
 			e.detached(ev.Params)
+		case ev.Method == "Target.targetCreated":
+			var created struct {
+				Info targetInfo `json:"targetInfo"`
+			}
+			if json.Unmarshal(ev.Params, &created) == nil && created.Info.Type == "page" && e.opened != nil {
+				e.opened(targetOf(&created.Info))
+			}
+		case ev.Method == "Target.targetDestroyed":
+			var destroyed struct {
+				ID browser.TargetID `json:"targetId"`
+			}
+			if json.Unmarshal(ev.Params, &destroyed) == nil && destroyed.ID != "" && e.closed != nil {
+				e.closed(destroyed.ID)
+			}
 		}
 	}
 }
@@ -271,7 +291,7 @@ func (e *engine) Targets(ctx context.Context) ([]browser.Target, error) {
 	}
 	targets := make([]browser.Target, 0, len(res.Infos))
 	for _, info := range res.Infos {
-		targets = append(targets, browser.Target{ID: info.ID, Type: info.Type, Context: info.Context, Parent: info.Parent})
+		targets = append(targets, targetOf(&info))
 	}
 	return targets, nil
 }
@@ -282,6 +302,20 @@ type targetInfo struct {
 	Type    string            `json:"type"`
 	Context browser.ContextID `json:"browserContextId"`
 	Parent  browser.TargetID  `json:"parentFrameId"`
+	Opener  browser.TargetID  `json:"openerId"`
+	URL     string            `json:"url"`
+	Title   string            `json:"title"`
+}
+
+func targetOf(info *targetInfo) browser.Target {
+	return browser.Target{
+		ID: info.ID, Type: info.Type, Context: info.Context, Parent: info.Parent, Opener: info.Opener, URL: info.URL, Title: info.Title,
+	}
+}
+
+func (e *engine) CloseTab(ctx context.Context, id browser.TargetID) error {
+	_, err := proto.TargetCloseTarget{TargetID: proto.TargetTargetID(id)}.Call(e.on(ctx))
+	return err
 }
 
 func (e *engine) Release(ctx context.Context, id browser.PausedID) error {

@@ -24,20 +24,30 @@ const noSession = -32001
 
 // NewTab implements [browser.Engine].
 func (e *engine) NewTab(ctx context.Context, id browser.ContextID) (browser.Tab, error) {
+	return e.tab(ctx, func() (*tab, error) { return e.open(e.life, id) }) // its life is the Chromium's, so ctx is not given to it
+}
+
+// Attach implements [browser.Engine].
+func (e *engine) Attach(ctx context.Context, id browser.TargetID) (browser.Tab, error) {
+	return e.tab(ctx, func() (*tab, error) { return e.attach(e.life, proto.TargetTargetID(id)) })
+}
+
+// tab is the tab that open opens, unless ctx ends before that.
+func (e *engine) tab(ctx context.Context, open func() (*tab, error)) (browser.Tab, error) {
 	type opened struct {
 		tab *tab
 		err error
 	}
 	done := make(chan opened)
 	e.watch(func() {
-		t, err := e.open(e.life, id) // its life is the Chromium's, so ctx is not given to it
+		t, err := open()
 		select {
 		case done <- opened{t, err}:
 		case <-ctx.Done(): // nobody waits any more, and it would be nobody's
 			if err == nil {
 				closing, cancel := context.WithTimeout(e.life, disposeTimeout)
 				defer cancel()
-				_, _ = proto.TargetCloseTarget{TargetID: t.id}.Call(e.on(closing)) // it is gone with its context at the latest
+				_ = e.CloseTab(closing, t.ID()) // it is gone with its context at the latest
 			}
 		case <-e.life.Done():
 		}
@@ -61,12 +71,20 @@ func (e *engine) open(ctx context.Context, id browser.ContextID) (*tab, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tab{engine: e, id: target.TargetID, activity: browser.NewActivity(), parts: make(map[proto.TargetSessionID]*part)}
+	t, err := e.attach(ctx, target.TargetID)
+	if err != nil {
+		return nil, errors.Join(err, e.CloseTab(ctx, browser.TargetID(target.TargetID)))
+	}
+	return t, nil
+}
+
+// attach attaches to a tab that is there.
+func (e *engine) attach(ctx context.Context, id proto.TargetTargetID) (*tab, error) {
+	t := &tab{engine: e, id: id, activity: browser.NewActivity(), parts: make(map[proto.TargetSessionID]*part)}
 	t.gone, t.end = context.WithCancelCause(e.life)
 	if err := t.attach(ctx); err != nil {
 		t.end(browser.ErrTabGone)
-		_, closeErr := proto.TargetCloseTarget{TargetID: t.id}.Call(e.on(ctx))
-		return nil, errors.Join(err, closeErr)
+		return nil, err
 	}
 	return t, nil
 }
@@ -117,6 +135,9 @@ func (t *tab) event(session proto.TargetSessionID, method string, params []byte)
 			ID       proto.PageFrameID `json:"id"`
 			LoaderID string            `json:"loaderId"`
 		} `json:"frame"`
+		URL     string `json:"url"` // these three are a dialog's
+		Message string `json:"message"`
+		Default string `json:"defaultPrompt"`
 	}
 	if json.Unmarshal(params, &ev) != nil {
 		return
@@ -149,10 +170,15 @@ func (t *tab) event(session proto.TargetSessionID, method string, params []byte)
 			t.activity.Committed(ev.Frame.LoaderID)
 		}
 	case "Page.javascriptDialogOpening":
+		d := browser.Dialog{Type: ev.Type, Message: ev.Message, Default: ev.Default, URL: ev.URL}
+		if t.engine.dialog != nil {
+			t.engine.dialog(t, d)
+			return
+		}
 		t.engine.watch(func() {
 			ctx, cancel := context.WithTimeout(t.gone, dialogTimeout)
 			defer cancel()
-			_ = proto.PageHandleJavaScriptDialog{Accept: ev.Type == string(proto.PageDialogTypeBeforeunload)}.Call(t.on(ctx)) // it may be gone
+			_ = t.AnswerDialog(ctx, d.Type == string(proto.PageDialogTypeBeforeunload), "") // it may be gone
 		})
 	}
 }
@@ -176,30 +202,6 @@ func (t *tab) Reload(ctx context.Context) error { return wrap(proto.PageReload{}
 
 func (t *tab) SetDocument(ctx context.Context, html string) error {
 	return wrap(proto.PageSetDocumentContent{FrameID: proto.PageFrameID(t.id), HTML: html}.Call(t.on(ctx)))
-}
-
-// Click does not use rod's own click, which waits for ever for a tab in the back to draw.
-func (t *tab) Click(ctx context.Context, x, y float64, count int) error {
-	none, left := 0, 1
-	for _, ev := range []proto.InputDispatchMouseEvent{
-		{Type: proto.InputDispatchMouseEventTypeMouseMoved, Button: proto.InputMouseButtonNone, Buttons: &none},
-		{Type: proto.InputDispatchMouseEventTypeMousePressed, Button: proto.InputMouseButtonLeft, Buttons: &left},
-		{Type: proto.InputDispatchMouseEventTypeMouseReleased, Button: proto.InputMouseButtonLeft, Buttons: &none},
-	} {
-		ev.X, ev.Y, ev.ClickCount = x, y, count
-		if err := ev.Call(t.on(ctx)); err != nil {
-			return wrap(err)
-		}
-	}
-	return nil
-}
-
-func (t *tab) Type(ctx context.Context, text string) error {
-	return wrap(proto.InputInsertText{Text: text}.Call(t.on(ctx)))
-}
-
-func (t *tab) SetViewport(ctx context.Context, width, height int) error {
-	return wrap(proto.EmulationSetDeviceMetricsOverride{Width: width, Height: height}.Call(t.on(ctx)))
 }
 
 func (t *tab) Front(ctx context.Context) error { return wrap(proto.PageBringToFront{}.Call(t.on(ctx))) }
