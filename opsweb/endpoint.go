@@ -39,6 +39,8 @@ func (r reply) said() string {
 	switch {
 	case r.Status >= 300 && r.Status < 400:
 		return fmt.Sprintf("a redirect (status %d), which is never followed", r.Status)
+	case r.broken != nil:
+		return fmt.Sprintf("something that can't be read (status %d): %v", r.Status, r.broken)
 	case r.Kind == operation.Other:
 		return fmt.Sprintf("something else (status %d)", r.Status)
 	default:

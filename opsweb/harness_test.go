@@ -84,17 +84,23 @@ func (w *world) renew(ctx context.Context, sid string) error {
 	return w.onRenew(ctx, sid)
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T) *world { return newWorldOn(t, nil) }
+
+// newWorldOn is newWorld with another way to the endpoint than the scripted one.
+func newWorldOn(t *testing.T, way http.RoundTripper) *world {
 	t.Helper()
 	w := &world{t: t, dir: filepath.Join(t.TempDir(), "ledger"), began: time.Now(), seen: make(map[string]map[int]State)}
 	w.disk = &disk{world: w}
 	w.company = &endpoint{world: w}
 	w.chrome = newChrome(w)
+	if way == nil {
+		way = w.company
+	}
 	var err error
 	w.ledger, err = ledger.Open(t.Context(), ledger.Config{Dir: w.dir, Owner: "run_1", OpenFile: w.disk.open})
 	w.must(err)
 	t.Cleanup(func() { w.must(w.ledger.Close()) })
-	w.ops, err = New(t.Context(), Config{Ledger: w.ledger, Client: &http.Client{Transport: w.company}, Notify: w.notified, Now: w.now, Ahead: w.ahead})
+	w.ops, err = New(t.Context(), Config{Ledger: w.ledger, Client: &http.Client{Transport: way}, Notify: w.notified, Now: w.now, Ahead: w.ahead})
 	w.must(err)
 	w.browser, err = browser.Start(t.Context(), browser.Config{Driver: w.chrome, Bin: "/bin/true", NoSandbox: true, Watch: Header, OnHeld: w.ops.Held, Now: w.now})
 	w.must(err)
