@@ -10,6 +10,10 @@ var (
 	// matches it is, or wraps, a [*DamageError] when a line can be named.
 	ErrDamaged = errors.New("ledger is damaged")
 
+	// ErrVersion says that the file is of a newer version of the format than
+	// this program knows. It comes with ErrDamaged: the file can't be read.
+	ErrVersion = errors.New("ledger is of a newer version")
+
 	// ErrBroken says that a write or sync went wrong in a way after which
 	// nothing that this [Ledger] reads back can be trusted. It refuses every
 	// further append. The line it was about may or may not be on disk; the
@@ -38,6 +42,8 @@ var (
 type DamageError struct {
 	Line   int    // counted from 1, as editors and sed do; the format line is line 1
 	Reason string // in words for people; holds nothing of the line's own text
+
+	newer bool
 }
 
 func (e *DamageError) Error() string {
@@ -46,3 +52,6 @@ func (e *DamageError) Error() string {
 
 // Unwrap returns [ErrDamaged].
 func (e *DamageError) Unwrap() error { return ErrDamaged }
+
+// Is reports whether target is [ErrVersion] and the line names a newer version.
+func (e *DamageError) Is(target error) bool { return target == ErrVersion && e.newer }

@@ -68,7 +68,7 @@ func (c *chain) format(text string) error {
 	case text == formatLine:
 		return c.damage("begins a ledger, and a file of the same ledger stands before it")
 	case strings.HasPrefix(text, formatPrefix):
-		return c.damage("names a version of the format that this program doesn't know")
+		return &DamageError{Line: c.lines + 1, Reason: "names a version of the format that this program doesn't know", newer: true}
 	default:
 		return c.damage("is not the format line of a ledger")
 	}

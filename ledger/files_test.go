@@ -211,7 +211,7 @@ func TestAFileOfANewerFormatIsRefused(t *testing.T) {
 	} {
 		dir := put(t, first+"\n")
 		_, err := ledger.Open(t.Context(), ledger.Config{Dir: dir, Owner: "o"})
-		if !errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), "line 1 of the ledger: names a version of the format that this program doesn't know") {
+		if !errors.Is(err, ledger.ErrDamaged) || !errors.Is(err, ledger.ErrVersion) || !strings.Contains(err.Error(), "line 1 of the ledger: names a version of the format that this program doesn't know") {
 			t.Errorf("%s: %v", first, err)
 		}
 	}

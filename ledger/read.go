@@ -83,6 +83,21 @@ func onlyOlder(path string, missing error) error {
 	return fmt.Errorf("%s is missing, and older files of the ledger are there (%s the newest): %w", path, names[len(names)-1], ErrDamaged)
 }
 
+// Place returns where in a ledger, as Read gave it, a hash stands that somebody
+// remembered as its head: after how many records. False says that it is none of
+// this ledger's: its end was cut off since, or it is another one.
+func Place(records []Record, report Report, hash string) (after uint64, found bool) {
+	for _, r := range records {
+		switch hash {
+		case r.Prev:
+			return r.Seq - 1, true
+		case r.Hash:
+			return r.Seq, true
+		}
+	}
+	return report.Records, report.Head == hash
+}
+
 // chain is a place in a verified ledger: after so many lines of the file with
 // this number, with this hash. Its zero value is before any format line.
 type chain struct {

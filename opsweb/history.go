@@ -105,7 +105,8 @@ func History(records []ledger.Record) []Past {
 	return list
 }
 
-func (p *Past) take(rec ledger.Record) {
+// take moves the round over a line, and reports whether the line has a place where it stood.
+func (p *Past) take(rec ledger.Record) (placed bool) {
 	switch rec.Kind {
 	case "sighting":
 		var s Sighting
@@ -122,7 +123,7 @@ func (p *Past) take(rec ledger.Record) {
 	case lineYes:
 		var a Answer
 		if json.Unmarshal(rec.Data, &a) != nil || !a.Approved {
-			return
+			return false
 		}
 	case "sending", "approved-before":
 		var s Sent
@@ -148,7 +149,8 @@ func (p *Past) take(rec ledger.Record) {
 	for _, a := range arrows {
 		if a.from == p.State && a.line == rec.Kind {
 			p.State = a.to
-			return
+			return true
 		}
 	}
+	return rec.Kind == "sighting" // of one more reference: it moves nothing by itself
 }

@@ -17,12 +17,16 @@ import (
 
 func runLedger(_ context.Context, e env, args []string) error {
 	f := newFlags("ledger")
+	head := f.String("head", "", "with verify: the `HASH` that an earlier verify printed as the head; whether it is still in the chain")
 	words, err := f.parse(e, args, 1, 2)
 	if err != nil {
 		return err
 	}
 	if (words[0] == "show") != (len(words) == 2) {
 		return usagef("it is written papaver ledger list, show ID, verify or export")
+	}
+	if *head != "" && words[0] != "verify" {
+		return usagef("--head goes with papaver ledger verify")
 	}
 	dir, err := f.homeDir(e)
 	if err != nil {
@@ -45,9 +49,7 @@ func runLedger(_ context.Context, e env, args []string) error {
 			out := lines{w: e.stdout}
 			out.write(verifiedAs(report, err))
 		}
-		return &trouble.Error{What: "the ledger " + path + " can't be trusted", Err: err,
-			Done: fmt.Sprintf("%d records before that were read and are intact", report.Records), Undone: "nothing was changed",
-			Next: "keep the file as it is, and put a good copy back"}
+		return mistrust(path, report, err)
 	}
 	switch words[0] {
 	case "list":
@@ -55,7 +57,7 @@ func runLedger(_ context.Context, e env, args []string) error {
 	case "show":
 		return showRound(e, f, opsweb.History(records), words[1])
 	case "verify":
-		return sayVerified(e, f, report)
+		return verify(e, f, path, records, report, *head)
 	case "export":
 		out := lines{w: e.stdout}
 		for _, r := range records {
@@ -65,6 +67,17 @@ func runLedger(_ context.Context, e env, args []string) error {
 	default:
 		return usagef("papaver ledger has list, show, verify and export, not %q", words[0])
 	}
+}
+
+// mistrust says of a ledger that can't be read whole what to do.
+func mistrust(path string, report ledger.Report, err error) error {
+	t := &trouble.Error{What: "the ledger " + path + " can't be trusted", Err: err,
+		Done: fmt.Sprintf("%d records before that were read and are intact", report.Records), Undone: "nothing was changed",
+		Next: "keep the file as it is, and put a good copy back"}
+	if errors.Is(err, ledger.ErrVersion) {
+		t.What, t.Next = "the ledger "+path+" was written by a newer papaver", "use that one, or a newer one, with this home"
+	}
+	return t
 }
 
 // listedRound is a round in `ledger list --json`.
@@ -125,39 +138,4 @@ func showRound(e env, f *flags, rounds []opsweb.Past, id string) error {
 		return out.failed()
 	}
 	return fmt.Errorf("the ledger has no operation %q; papaver ledger list shows them", id)
-}
-
-// verified is the line of `ledger verify --json`. Line and Why are of the first bad line; Records and Head of what stands
-// before it.
-type verified struct {
-	Intact  bool   `json:"intact"`
-	Records uint64 `json:"records"`
-	Head    string `json:"head"`
-	Torn    bool   `json:"torn"`
-	Line    int    `json:"line,omitempty"`
-	Why     string `json:"why,omitempty"`
-}
-
-func verifiedAs(r ledger.Report, err error) verified {
-	v := verified{Intact: err == nil, Records: r.Records, Head: r.Head, Torn: r.Torn}
-	if err != nil {
-		v.Why = err.Error()
-	}
-	if damage, ok := errors.AsType[*ledger.DamageError](err); ok {
-		v.Line, v.Why = damage.Line, damage.Reason
-	}
-	return v
-}
-
-func sayVerified(e env, f *flags, r ledger.Report) error {
-	if f.json {
-		out := lines{w: e.stdout}
-		out.write(verifiedAs(r, nil))
-		return out.failed()
-	}
-	fmt.Fprintf(e.stdout, "intact: %d records, head %s\n", r.Records, r.Head)
-	if r.Torn {
-		fmt.Fprintln(e.stdout, "the last line is unfinished: its writer died, and nothing was done because of it; the next run cuts it off")
-	}
-	return nil
 }

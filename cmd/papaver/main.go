@@ -77,7 +77,7 @@ func commands() []command {
 		{"signin", "signin COMPANY", "give this agent access to your account at a Company", runSignIn},
 		{"signout", "signout COMPANY", "take that access back", runSignOut},
 		{"companies", "companies", "the Companies this home knows, and where you are signed in", runCompanies},
-		{"ledger", "ledger list|show ID|verify|export", "what happened, and proof that the record is intact", runLedger},
+		{"ledger", "ledger list|show ID|verify [--head HASH]|export", "what happened, and proof that the record is intact", runLedger},
 		{"identity", "identity init --client-id URL --name NAME | show | check | rotate | revoke-key KID", "the agent's keys, what to publish of them, and what is really published", runIdentity},
 		{"lock", "lock set|status|remove", "your passphrase for answers, which seals the agent's keys and tokens too", runLock},
 		{"site", "site [--profile 0.1|0.2|1.0] [--agent-dir DIR]", "the bundled Company alone, for trying agents against", runSite},
