@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/browser"
@@ -111,6 +113,7 @@ func (a *Agent) Resume(ctx context.Context, how Resumption) error {
 	for _, owner := range owners {
 		failed = append(failed, a.takeOver(ctx, owner, byOwner[owner], found, how, sites)...)
 	}
+	a.sweep(found)
 	a.progress.doing("settling what runs before left")
 	wanted, err := a.ops.Resumed(ctx)
 	if err == nil && wanted && how.Flow != nil {
@@ -224,6 +227,24 @@ func endChromium(profiles []string) error {
 		}
 	}
 	return nil
+}
+
+// sweep ends and removes what is left of the Chromium of each run that was killed and left no operation.
+func (a *Agent) sweep(l left) {
+	for owner, profiles := range l.chromium {
+		profiles = slices.DeleteFunc(profiles, func(dir string) bool { _, err := os.Stat(dir); return err != nil })
+		if owner == a.id || len(profiles) == 0 {
+			continue
+		}
+		done, err := attach.Take(a.RunDir(), owner)
+		if err != nil {
+			continue // it still runs
+		}
+		if err := endChromium(profiles); err != nil {
+			a.cfg.Logger.Warn("what a run that was killed left could not be removed", "error", err)
+		}
+		done()
+	}
 }
 
 // takeUp goes on with one operation.

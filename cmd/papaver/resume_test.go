@@ -5,13 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // resumption is a run that died and the one that settles what it left, each with a person at its terminal who presses the
 // same key on every question.
 type resumption struct {
 	*bench
-	number int
+	number    int
+	siteFiles []string // of a Company that was killed
 }
 
 // sitting is a run with a terminal of its own, and its events in a file.
@@ -20,8 +22,8 @@ type sitting struct {
 	file string
 }
 
-// events are those that the run told, whole lines alone.
-func (s *sitting) told() []event {
+// eventsSoFar are those that the run told, whole lines alone.
+func (s *sitting) eventsSoFar() []event {
 	s.t.Helper()
 	data, err := os.ReadFile(s.file)
 	if err != nil {
@@ -33,7 +35,7 @@ func (s *sitting) told() []event {
 // named are the events of that name.
 func (s *sitting) named(name string) []event {
 	var list []event
-	for _, e := range s.told() {
+	for _, e := range s.eventsSoFar() {
 		if e.name() == name {
 			list = append(list, e)
 		}
@@ -41,9 +43,58 @@ func (s *sitting) named(name string) []event {
 	return list
 }
 
-// play runs papaver at a terminal to its end, and presses a key on each question, in order, the last one on all that follow;
-// none leaves the questions. It dies at a place, or nowhere.
+// event waits for the nth event of that name.
+func (s *sitting) event(name string, nth int) event {
+	s.t.Helper()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for {
+		if list := s.named(name); len(list) >= nth {
+			return list[nth-1]
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline.C:
+			s.t.Fatalf("no event %q number %d came\n%s", name, nth, plainText(s.screen.String()))
+		}
+	}
+}
+
+// ends waits for the end, whatever its status.
+func (s *sitting) ends() {
+	s.t.Helper()
+	select {
+	case <-s.ended:
+	case <-time.After(2 * patience):
+		s.t.Fatalf("papaver %v did not end\n%s", s.cmd.Args[1:], plainText(s.screen.String()))
+	}
+}
+
+func (s *sitting) status() int { return s.cmd.ProcessState.ExitCode() }
+
+// presses presses a key on each question, in order, the last one on all that follow; none leaves the questions.
+func (s *sitting) presses(keys string) {
+	s.t.Helper()
+	for keys != "" && s.asked() {
+		s.types(keys[:1])
+		if len(keys) > 1 {
+			keys = keys[1:]
+		}
+	}
+}
+
+// play runs papaver at a terminal to its end, with a User who presses these keys. It dies at a place, or nowhere.
 func (b *resumption) play(place, keys string, args ...string) *sitting {
+	b.t.Helper()
+	s := b.sitTo(place, append(args, "--json", "--plain")...)
+	s.presses(keys)
+	return s
+}
+
+// sitTo begins a run at a terminal of its own.
+func (b *resumption) sitTo(place string, args ...string) *sitting {
 	b.t.Helper()
 	b.number++
 	path := filepath.Join(b.dir, "events-"+strings.Repeat("i", b.number))
@@ -52,16 +103,10 @@ func (b *resumption) play(place, keys string, args ...string) *sitting {
 		b.t.Fatal(err)
 	}
 	b.dies = place
-	u := b.sit(100, 60, file, append(args, "--json", "--plain")...)
+	u := b.sit(100, 60, file, args...)
 	b.dies = ""
 	if err := file.Close(); err != nil {
 		b.t.Fatal(err)
-	}
-	for keys != "" && u.asked() {
-		u.types(keys[:1])
-		if len(keys) > 1 {
-			keys = keys[1:]
-		}
 	}
 	return &sitting{user: u, file: path}
 }
@@ -155,9 +200,9 @@ func TestWhatAKilledRunLeftIsSettledByTheNextOne(t *testing.T) {
 				}
 			}
 			if len(outcomes) == 0 {
-				t.Errorf("nothing was settled\n%v", s.told())
+				t.Errorf("nothing was settled\n%v", s.eventsSoFar())
 			}
-			wantMembers(t, s.told())
+			wantMembers(t, s.eventsSoFar())
 			if taken := s.named("resumed"); len(taken) != 1 || taken[0].text("next") == "" || taken[0].text("state") == "" {
 				t.Errorf("taken up: %v", taken)
 			}
@@ -168,7 +213,7 @@ func TestWhatAKilledRunLeftIsSettledByTheNextOne(t *testing.T) {
 				t.Errorf("the Company saw a broken rule: %s: %s", v.Rule, v.Seen)
 			}
 			if t.Failed() {
-				t.Logf("%v\n%s", s.told(), plainText(s.screen.String()))
+				t.Logf("%v\n%s", s.eventsSoFar(), plainText(s.screen.String()))
 			}
 		})
 	}
