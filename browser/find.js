@@ -95,6 +95,7 @@
     el.select?.();
   }
 
+  globalThis.found = el; // for the calls that follow, in the same world
   const form = {};
   for (const field of el.form?.elements || []) {
     if (!field.name || field.type === 'password' || field.type === 'file') continue;

@@ -26,7 +26,7 @@ func (c *Context) locate(ctx context.Context, m *Made) (place, error) {
 		return place{}, err
 	}
 	p := place{frame: c.tab.tab.ID(), x: s.X, y: s.Y}
-	p.node, err = c.tab.tab.Element(ctx, p.frame, `() => { let el = document.activeElement; while (el?.shadowRoot?.activeElement) el = el.shadowRoot.activeElement; return el }`)
+	p.node, err = c.tab.tab.Element(ctx, p.frame, `() => globalThis.found`)
 	return p, err
 }
 

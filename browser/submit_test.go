@@ -274,7 +274,7 @@ func TestOnlyWebPagesAreNavigatedTo(t *testing.T) {
 	for url, want := range map[string]bool{
 		"https://shop.test/": true, "http://shop.test": true, "HTTPS://shop.test/a?b#c": true, "https://[::1]:8443/": true,
 		"": false, "shop.test": false, "/cart": false, "//shop.test/": false, "https://": false, "https:///x": false, "https:shop.test": false,
-		"file:///etc/passwd": false, "javascript:alert(1)": false, "data:text/html,x": false, "about:blank": false, "blob:https://shop.test/x": false,
+		"file:///etc/passwd": false, "javascript:alert(1)": false, "data:text/html,x": false, "about:blank": true, "blob:https://shop.test/x": false,
 		"chrome://settings/": false, "chrome-error://x/": false, "view-source:https://shop.test/": false, "devtools://x/": false,
 		"ws://shop.test/": false, "ftp://shop.test/": false, "https://shop.test/\x00": false, "\x1bhttps://shop.test/": false, "https://[x": false, " https://shop.test/": false,
 	} {

@@ -271,6 +271,19 @@ func (t *tab) wrapIn(frame browser.TargetID, err error) error {
 	return err
 }
 
+// argument is a value for a function of ours, or an object. cdproto's own leaves out a value that is empty.
+type argument struct {
+	Value    json.RawMessage        `json:"value,omitzero"`
+	ObjectID runtime.RemoteObjectID `json:"objectId,omitzero"`
+}
+
+type call struct {
+	runtime.CallFunctionOnParams
+	Arguments []argument `json:"arguments"`
+}
+
+var callFunctionOn = cdp.Command[call, runtime.CallFunctionOnResult]{Method: runtime.CommandCallFunctionOn}
+
 // run calls a function of ours in a frame and hands on what it returned, in the session it is in.
 func (t *tab) run(ctx context.Context, frame browser.TargetID, function string, byValue bool, args []any, use func(*chromedp.Target, *runtime.RemoteObject) error) error {
 	s, w, err := t.world(ctx, frame)
@@ -285,7 +298,7 @@ func (t *tab) run(ctx context.Context, frame browser.TargetID, function string, 
 			_, _ = cdp.Call(ctx, s, runtime.ReleaseObjectGroup, runtime.ReleaseObjectGroupParams{ObjectGroup: objects}) // what is left goes with its document
 		}
 	}()
-	arguments := make([]*runtime.CallArgument, len(args))
+	arguments := make([]argument, len(args))
 	for i, a := range args {
 		if node, ok := a.(browser.Node); ok {
 			held = true
@@ -297,18 +310,19 @@ func (t *tab) run(ctx context.Context, frame browser.TargetID, function string, 
 			if err != nil {
 				return t.wrapIn(frame, err)
 			}
-			arguments[i] = &runtime.CallArgument{ObjectID: res.Object.ObjectID}
+			arguments[i].ObjectID = res.Object.ObjectID
 			continue
 		}
-		value, err := json.Marshal(a)
-		if err != nil {
+		if arguments[i].Value, err = json.Marshal(a); err != nil {
 			return fmt.Errorf("argument %d: %w", i, err)
 		}
-		arguments[i] = &runtime.CallArgument{Value: value}
 	}
 	awaited := true
-	res, err := cdp.Call(ctx, s, runtime.CallFunctionOn, runtime.CallFunctionOnParams{
-		FunctionDeclaration: function, ExecutionContextID: w, Arguments: arguments, ReturnByValue: &byValue, AwaitPromise: &awaited, ObjectGroup: objects,
+	res, err := cdp.Call(ctx, s, callFunctionOn, call{
+		CallFunctionOnParams: runtime.CallFunctionOnParams{
+			FunctionDeclaration: function, ExecutionContextID: w, ReturnByValue: &byValue, AwaitPromise: &awaited, ObjectGroup: objects,
+		},
+		Arguments: arguments,
 	})
 	if err != nil {
 		return t.wrapIn(frame, err)

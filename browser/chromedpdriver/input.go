@@ -88,12 +88,13 @@ func (t *tab) SetViewport(ctx context.Context, v browser.View) error {
 	if v.Landscape {
 		orientation = emulation.ScreenOrientation{Type: emulation.ScreenOrientationTypeLandscapePrimary, Angle: 90}
 	}
-	_, err := cdp.Call(ctx, t.target, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
-		Width: int64(v.Width), Height: int64(v.Height), DeviceScaleFactor: v.Scale, Mobile: v.Mobile, ScreenOrientation: &orientation,
-	})
+	// The page is told of the new size at once, and looks for a touch screen then.
+	_, err := cdp.Call(ctx, t.target, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: v.Touch})
 	if err != nil {
 		return t.wrap(err)
 	}
-	_, err = cdp.Call(ctx, t.target, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: v.Touch})
+	_, err = cdp.Call(ctx, t.target, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: int64(v.Width), Height: int64(v.Height), DeviceScaleFactor: v.Scale, Mobile: v.Mobile, ScreenOrientation: &orientation,
+	})
 	return t.wrap(err)
 }

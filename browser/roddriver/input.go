@@ -74,11 +74,11 @@ func (t *tab) SetViewport(ctx context.Context, v browser.View) error {
 	if v.Landscape {
 		orientation = proto.EmulationScreenOrientation{Type: proto.EmulationScreenOrientationTypeLandscapePrimary, Angle: 90}
 	}
-	err := proto.EmulationSetDeviceMetricsOverride{
-		Width: v.Width, Height: v.Height, DeviceScaleFactor: v.Scale, Mobile: v.Mobile, ScreenOrientation: &orientation,
-	}.Call(t.on(ctx))
-	if err != nil {
+	// The page is told of the new size at once, and looks for a touch screen then.
+	if err := (proto.EmulationSetTouchEmulationEnabled{Enabled: v.Touch}).Call(t.on(ctx)); err != nil {
 		return wrap(err)
 	}
-	return wrap(proto.EmulationSetTouchEmulationEnabled{Enabled: v.Touch}.Call(t.on(ctx)))
+	return wrap(proto.EmulationSetDeviceMetricsOverride{
+		Width: v.Width, Height: v.Height, DeviceScaleFactor: v.Scale, Mobile: v.Mobile, ScreenOrientation: &orientation,
+	}.Call(t.on(ctx)))
 }
