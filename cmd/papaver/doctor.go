@@ -13,8 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/papaver-agent/papaver/browser"
+	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/home"
 	"github.com/papaver-agent/papaver/internal/plaintext"
+	"github.com/papaver-agent/papaver/internal/skew"
 	"github.com/papaver-agent/papaver/ledger"
 	"github.com/papaver-agent/papaver/session"
 	"github.com/papaver-agent/papaver/tui"
@@ -184,14 +186,34 @@ func checkLedger(_ context.Context, p patient) (string, error) {
 	return fmt.Sprintf("intact, %d records", report.Records), nil
 }
 
-// checkClock can only find a clock that is far off: nothing is asked over the network.
+// checkClock asks nothing over the network: it has what Companies last said, and else finds a clock that is far off.
 func checkClock(_ context.Context, p patient) (string, error) {
 	now := p.env.now()
 	info, err := os.Stat(p.env.self)
 	if err == nil && now.Before(info.ModTime().Add(-24*time.Hour)) {
 		return "", sick{"it says " + now.Format(time.RFC3339) + ", which is before this program was built", "set the clock"}
 	}
-	return now.Format(time.RFC3339) + " (compared with no other clock)", nil
+	h, err := home.Open(p.dir)
+	if err != nil {
+		return "", sick{err.Error(), "chmod 700 the folder, or name another with --home"}
+	}
+	kept, err := company.OpenCache(h.Companies(), p.env.now)
+	if err != nil {
+		return "", sick{err.Error(), "check the folder's rights"}
+	}
+	other, compared := kept.Clock()
+	switch {
+	case !compared:
+		return now.Format(time.RFC3339) + " (compared with no other clock)", nil
+	case other.Ahead.Abs() >= skew.Notable:
+		way := "ahead of"
+		if other.Ahead < 0 {
+			way = "behind"
+		}
+		return "", sick{fmt.Sprintf("at %s it was %v %s that of %s", other.At.Format(time.RFC3339), other.Ahead.Abs().Round(time.Second), way, other.Host), "set the clock, and run papaver discover to compare it again"}
+	default:
+		return fmt.Sprintf("%s (at %s the same as that of %s)", now.Format(time.RFC3339), other.At.Format(time.RFC3339), other.Host), nil
+	}
 }
 
 func checkTerminal(_ context.Context, p patient) (string, error) {
