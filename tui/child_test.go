@@ -15,10 +15,16 @@ import (
 
 // TestMain is this test program or, with childMode set, a process of its own with a UI on its controlling terminal.
 func TestMain(m *testing.M) {
-	if os.Getenv(childMode) == "" {
+	switch mode := os.Getenv(childMode); mode {
+	case "":
 		os.Exit(m.Run())
+	case "1":
+		os.Exit(child())
+	case "shell":
+		os.Exit(shell())
+	default:
+		os.Exit(askingChild(modes()[mode]))
 	}
-	os.Exit(child())
 }
 
 const childMode = "PAPAVER_TUI_TEST_CHILD"

@@ -36,16 +36,17 @@ func OpenTerminal() (*os.File, error) {
 }
 
 // Capabilities reads what the terminal can show from NO_COLOR, TERM and the locale, through getenv (os.Getenv, say).
-func Capabilities(getenv func(string) string) (color, unicode bool) {
+func Capabilities(getenv func(string) string) (color, unicode, title bool) {
 	terminal := getenv("TERM")
 	color = getenv("NO_COLOR") == "" && terminal != "" && terminal != "dumb"
+	title = terminal != "" && terminal != "dumb" && terminal != "linux"
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := getenv(name); v != "" {
 			v = strings.ToUpper(v)
-			return color, strings.Contains(v, "UTF-8") || strings.Contains(v, "UTF8")
+			return color, strings.Contains(v, "UTF-8") || strings.Contains(v, "UTF8"), title
 		}
 	}
-	return color, false
+	return color, false, title
 }
 
 // device is the terminal while a UI has it. It notices a hang-up and a stalled screen, turns signals into an end, and
@@ -59,6 +60,10 @@ type device struct {
 
 	signals chan os.Signal
 	watcher sync.WaitGroup
+
+	on, off string      // what dress and undress send
+	single  bool        // single keys are set by us, not by Bubble Tea
+	before  *term.State // the terminal's own, with single
 
 	mu      sync.Mutex
 	writing time.Time // when the write began that is under way; zero when none is
@@ -184,6 +189,7 @@ func (d *device) stopWork() {
 // killed: a killed one closes what its reader still waits on.
 func (d *device) run(m tea.Model, options ...tea.ProgramOption) error {
 	program := tea.NewProgram(m, append(options, tea.WithInput(d), tea.WithOutput(d), tea.WithoutSignalHandler())...)
+	d.jobControl(program)
 	d.watcher.Go(func() {
 		<-d.ctx.Done()
 		kill := time.AfterFunc(stopTimeout, program.Kill)
@@ -215,21 +221,6 @@ func (d *device) width() int {
 func (d *device) print(s string) error {
 	_, err := io.WriteString(d.File, s)
 	return err
-}
-
-// raw sets the terminal to single keys without echo, drops what was typed before, and has pastes marked.
-func (d *device) raw() (restore func(), err error) {
-	state, err := term.MakeRaw(d.Fd())
-	if err != nil {
-		return nil, err
-	}
-	if err := d.print(pasteMarksOn); err != nil {
-		return nil, errors.Join(err, term.Restore(d.Fd(), state))
-	}
-	return func() {
-		_ = d.print(pasteMarksOff) // the terminal may be gone; there is nobody left to tell
-		_ = term.Restore(d.Fd(), state)
-	}, nil
 }
 
 // guarded is a model whose panic ends the UI with an error and a restored terminal, in place of a stack trace on

@@ -23,9 +23,12 @@ func TestCapabilitiesAreReadFromTheEnvironment(t *testing.T) {
 		{map[string]string{"TERM": "xterm", "LANG": "C", "LC_CTYPE": "C.UTF-8"}, true, true},
 		{map[string]string{}, false, false},
 	} {
-		color, unicode := Capabilities(func(name string) string { return tc.env[name] })
+		color, unicode, title := Capabilities(func(name string) string { return tc.env[name] })
 		if color != tc.color || unicode != tc.unicode {
 			t.Errorf("%v: colour %v and Unicode %v, want %v and %v", tc.env, color, unicode, tc.color, tc.unicode)
+		}
+		if title != (tc.env["TERM"] == "xterm") {
+			t.Errorf("%v: a title %v", tc.env, title)
 		}
 	}
 }

@@ -21,6 +21,8 @@ type emulator struct {
 	pending []byte
 	modes   map[string]bool // private modes, and "cursor"
 	unknown []string
+	title   string
+	bells   int
 }
 
 func newEmulator(w, h int) *emulator {
@@ -80,6 +82,9 @@ func (e *emulator) step(b []byte) int {
 	case '\n':
 		e.feed()
 		return 1
+	case '\a':
+		e.bells++
+		return 1
 	}
 	if !utf8.FullRune(b) {
 		return 0
@@ -105,6 +110,18 @@ func (e *emulator) feed() {
 func (e *emulator) sequence(b []byte) int {
 	if len(b) < 2 {
 		return 0
+	}
+	if b[1] == ']' { // of these only the window's title is ours, which ends with a bell
+		end := strings.IndexByte(string(b), '\a')
+		if end < 0 {
+			return 0
+		}
+		if title, ok := strings.CutPrefix(string(b[2:end]), "2;"); ok {
+			e.title = title
+		} else {
+			e.unknown = append(e.unknown, string(b[:end+1]))
+		}
+		return end + 1
 	}
 	if b[1] != '[' {
 		e.unknown = append(e.unknown, string(b[:2]))
@@ -152,6 +169,9 @@ func (e *emulator) control(args string, final byte) {
 		}
 	case strings.HasPrefix(args, "?") && (final == 'h' || final == 'l'):
 		e.mode(args[1:], final == 'h')
+	case args == "8" && (final == 'h' || final == 'l'):
+		e.modes["explicit order"] = final == 'l'
+	case final == 't' && (args == "22;2" || args == "23;2"):
 	default:
 		e.unknown = append(e.unknown, args+string(final))
 	}
@@ -215,7 +235,7 @@ func (s *terminal) resize(w, h uint16) {
 func (s *terminal) wantRestored() {
 	s.t.Helper()
 	s.wait("the terminal restored", func(string) bool {
-		for _, mode := range []string{"1049", "2004", "1000", "1002", "1003", "1006"} {
+		for _, mode := range []string{"1049", "2004", "1000", "1002", "1003", "1006", "explicit order"} {
 			if s.screen.modes[mode] {
 				return false
 			}

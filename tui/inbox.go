@@ -16,13 +16,15 @@ type inbox struct {
 	closed    map[approval.RequestID]approval.Decision
 	left      map[approval.RequestID]bool // the User left it: it doesn't come to the front again
 	sent      map[approval.RequestID]bool // an answer is on its way, or has arrived
+	known     map[approval.RequestID]bool // it was told of
 }
 
 func newInbox(c charset) inbox {
-	return inbox{charset: c, left: map[approval.RequestID]bool{}, sent: map[approval.RequestID]bool{}}
+	return inbox{charset: c, left: map[approval.RequestID]bool{}, sent: map[approval.RequestID]bool{}, known: map[approval.RequestID]bool{}}
 }
 
-func (b *inbox) take(view attach.View) {
+// take takes a view over, and reports whether it has a question that was not there before.
+func (b *inbox) take(view attach.View) (news bool) {
 	b.tasks, b.questions = nil, nil
 	b.closed = map[approval.RequestID]approval.Decision{}
 	for _, t := range view.Tasks {
@@ -30,15 +32,31 @@ func (b *inbox) take(view attach.View) {
 	}
 	for _, q := range view.Questions {
 		b.questions = append(b.questions, b.charset.question(q))
+		news = news || !b.known[q.Request.ID]
+		b.known[q.Request.ID] = true
 	}
 	for _, c := range view.Closed {
 		b.closed[c.Request] = c.Decision
 	}
+	return news
 }
 
 // waiting are the questions that can be answered.
 func (b *inbox) waiting() []question {
 	return slices.DeleteFunc(slices.Clone(b.questions), func(q question) bool { return b.sent[q.id] })
+}
+
+// grouped are the waiting questions Company by Company: the one with the soonest deadline first, and so in each.
+func (b *inbox) grouped() []question {
+	waiting := b.waiting()
+	first := map[companyText]int{}
+	for i, q := range waiting {
+		if _, known := first[q.company]; !known {
+			first[q.company] = i
+		}
+	}
+	slices.SortStableFunc(waiting, func(x, y question) int { return first[x.company] - first[y.company] })
+	return waiting
 }
 
 func (b *inbox) question(id approval.RequestID) (question, bool) {

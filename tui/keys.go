@@ -27,6 +27,7 @@ const (
 	actBackspace
 	actClear
 	actBrowse
+	actSuspend
 )
 
 // binding is one row of the key table: the keys, what they do, and how the key line and the help say it.
@@ -38,7 +39,7 @@ type binding struct {
 }
 
 // The keys of each screen. The key line and the help are made from these, so they cannot promise a key that is not
-// there. Ctrl+C is none of a screen's keys: see stopKey.
+// there. Ctrl+C and Ctrl+Z are none of a screen's keys: see stopKey and suspendKey.
 func questionKeys() []binding {
 	return append([]binding{
 		{[]string{"a"}, actApprove, "a", "approve"},
@@ -103,11 +104,19 @@ func helpKeys() []binding {
 // stopKey stops the run or leaves the UI from every screen. It never answers.
 const stopKey = tea.KeyCtrlC
 
+// suspendKey puts the UI aside from every screen, for the shell to bring back.
+const suspendKey = tea.KeyCtrlZ
+
 // meaning is what one message of the keyboard does under keys. Only a single rune that was neither pasted nor pressed
 // with Alt is a key; two runes in one message are text.
 func meaning(keys []binding, k tea.KeyMsg) action {
-	if k.Type == stopKey && !k.Alt && !k.Paste {
-		return actStop
+	if !k.Alt && !k.Paste {
+		switch k.Type {
+		case stopKey:
+			return actStop
+		case suspendKey:
+			return actSuspend
+		}
 	}
 	if k.Paste || k.Alt || len(k.Runes) > 1 {
 		return actNone

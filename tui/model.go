@@ -63,6 +63,7 @@ type model struct {
 	shown  questionView
 	arming arming
 	note   words // what happened last
+	titled words // the window's title
 
 	companies companies
 	under     place // where the User was when the question came that is on the screen
@@ -93,7 +94,28 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if now.Sub(m.lastTick) > asleepTime {
 		m.arming.disturb(now)
 	}
-	return m, m.handle(msg, now)
+	return m, tea.Batch(m.handle(msg, now), m.retitle())
+}
+
+// retitle says in the window's title how many questions wait, where it says something else.
+func (m *model) retitle() tea.Cmd {
+	title := titleWords(len(m.inbox.waiting()))
+	if !m.cfg.Title || title == m.titled {
+		return nil
+	}
+	m.titled = title
+	return tea.SetWindowTitle(string(title))
+}
+
+// resumed goes on after the process was stopped: the User may have seen anything meanwhile, so nothing that was shown or
+// pressed before counts.
+func (m *model) resumed(now time.Time) tea.Cmd {
+	m.titled = ""
+	if m.place == atQuestion {
+		m.note = noteResumed
+	}
+	m.show(now)
+	return tea.Batch(m.wake(now), m.retitle())
 }
 
 func (m *model) handle(msg tea.Msg, now time.Time) tea.Cmd {
@@ -111,6 +133,12 @@ func (m *model) handle(msg tea.Msg, now time.Time) tea.Cmd {
 	case browsedMsg:
 		m.companies.browsed(msg.err)
 		return nil
+	case suspendMsg:
+		return m.d.suspend()
+	case continuedMsg:
+		return m.d.again()
+	case resumedMsg:
+		return m.resumed(now)
 	case answeredMsg:
 		return m.answered(msg, now)
 	case wakeMsg:
@@ -156,7 +184,7 @@ func sendAnswer(d *device, feed Feed, approve bool, shown approval.Shown) tea.Cm
 
 // changed takes a new view in. What is on the screen stays, unless it is no longer true.
 func (m *model) changed(view attach.View, now time.Time) tea.Cmd {
-	m.inbox.take(view)
+	news := m.inbox.take(view)
 	m.tasks.tasks = m.inbox.tasks
 	if m.cfg.UntilDone && m.inbox.done() {
 		m.place, m.help = atTasks, nil
@@ -171,7 +199,18 @@ func (m *model) changed(view attach.View, now time.Time) tea.Cmd {
 		}
 	}
 	m.come(now)
-	return m.wake(now)
+	return tea.Batch(m.wake(now), ring(m.d, m.cfg.Bell && news))
+}
+
+// ring rings the terminal's bell.
+func ring(d *device, wanted bool) tea.Cmd {
+	if !wanted {
+		return nil
+	}
+	return d.do(func(context.Context) tea.Msg {
+		_, _ = d.Write([]byte("\a")) // a terminal that is gone ends the UI by itself
+		return nil
+	})
 }
 
 // come brings the first question to the front that may come by itself, unless another one is there.
@@ -240,8 +279,14 @@ func (m *model) wake(now time.Time) tea.Cmd {
 func (m *model) answer(approve bool, shown approval.Shown, now time.Time) tea.Cmd {
 	q, open := m.inbox.question(shown.Request)
 	if !open || q.shows != shown || !now.Before(q.deadline) {
+		note := noteExpired
+		if open && now.Before(q.deadline) {
+			note = noteChanged
+		} else if !open {
+			note = noteTooLate
+		}
 		m.inbox.leave(shown.Request)
-		m.leave(noteExpired)
+		m.leave(note)
 		m.come(now)
 		return m.wake(now)
 	}
@@ -290,7 +335,7 @@ func (m *model) screen() []line {
 }
 
 func (m *model) list() listView {
-	waiting := m.inbox.waiting()
+	waiting := m.inbox.grouped()
 	return listView{waiting, max(min(m.chosen, len(waiting)-1), 0), m.note}
 }
 

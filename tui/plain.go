@@ -31,6 +31,7 @@ type plainModel struct {
 	out     []line          // waits for the terminal
 	busy    bool            // the terminal is being written to
 	told    map[string]bool // the facts that were printed
+	choices []approval.RequestID
 	asking  *asking
 	arming  arming
 	ending  error
@@ -97,8 +98,8 @@ func (m *plainModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.next(now)
 		cmd = m.size(true)
 	case viewMsg:
-		m.changed(msg.view, now)
-		cmd = nextView(m.d, m.cfg.Feed)
+		news := m.changed(msg.view, now)
+		cmd = tea.Batch(nextView(m.d, m.cfg.Feed), ring(m.d, m.cfg.Bell && news))
 	case feedEndMsg:
 		m.ending, m.leaving = msg.err, true
 	case tickMsg:
@@ -121,6 +122,15 @@ func (m *plainModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case tea.KeyMsg:
 		cmd = m.key(msg, now)
+	case suspendMsg:
+		cmd = m.d.suspend()
+	case continuedMsg:
+		cmd = m.d.again()
+	case resumedMsg:
+		if m.asking != nil {
+			m.say(noteResumed)
+			m.ask(m.asking.q, now)
+		}
 	default:
 		m.arming.disturb(now)
 	}
@@ -165,8 +175,8 @@ func (m *plainModel) print() tea.Cmd {
 	})
 }
 
-func (m *plainModel) changed(view attach.View, now time.Time) {
-	m.inbox.take(view)
+func (m *plainModel) changed(view attach.View, now time.Time) (news bool) {
+	news = m.inbox.take(view)
 	if a := m.asking; a != nil {
 		switch q, open := m.inbox.question(a.q.id); {
 		case !open:
@@ -178,6 +188,7 @@ func (m *plainModel) changed(view attach.View, now time.Time) {
 		}
 	}
 	m.next(now)
+	return news
 }
 
 // next tells what is new and asks what waits, unless a question is open already.
@@ -275,8 +286,11 @@ func (m *plainModel) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 		}
 		return tea.Quit
 	}
+	if does == actSuspend {
+		return m.d.suspend()
+	}
 	if m.asking == nil {
-		return m.idleKey(does, now)
+		return m.idleKey(does, k, now)
 	}
 	switch does {
 	case actApprove, actDeny:
@@ -304,11 +318,21 @@ func (m *plainModel) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 }
 
 // idleKey is a key while no question is open.
-func (m *plainModel) idleKey(does action, now time.Time) tea.Cmd {
+func (m *plainModel) idleKey(does action, k tea.KeyMsg, now time.Time) tea.Cmd {
+	if q, ok := m.chosen(k); ok {
+		m.choices = nil
+		m.ask(q, now)
+		return nil
+	}
+	m.choices = nil
 	switch does {
 	case actList:
-		if waiting := m.inbox.waiting(); len(waiting) > 0 {
+		switch waiting := m.inbox.grouped(); len(waiting) {
+		case 0:
+		case 1:
 			m.ask(waiting[0], now)
+		default:
+			m.offerChoices(waiting, now)
 		}
 	case actHelp:
 		m.out = append(m.out, helpView{}.body(m.painter, m.width())...)
@@ -322,6 +346,34 @@ func (m *plainModel) idleKey(does action, now time.Time) tea.Cmd {
 		m.leaving = true
 	}
 	return nil
+}
+
+// maxChoices is how many questions a digit can choose from.
+const maxChoices = 9
+
+// offerChoices prints the waiting questions with a number each.
+func (m *plainModel) offerChoices(waiting []question, now time.Time) {
+	m.say(titleWords(len(waiting)))
+	m.choices = nil
+	for i, q := range waiting[:min(len(waiting), maxChoices)] {
+		m.choices = append(m.choices, q.id)
+		lead := say(count(i+1) + ". ")
+		l := append(append(q.company.introduce(), ours(": ", plain)), q.does()...)
+		m.out = append(m.out, flow(append(l, ours(", "+timeLeft(q.deadline.Sub(now)), plain)), m.width(), lead, say("   "))...)
+	}
+	m.say(chooseWords(len(m.choices)))
+}
+
+// chosen is the question whose number was pressed.
+func (m *plainModel) chosen(k tea.KeyMsg) (question, bool) {
+	if k.Type != tea.KeyRunes || k.Alt || k.Paste || len(k.Runes) != 1 {
+		return question{}, false
+	}
+	at := int(k.Runes[0] - '1')
+	if at < 0 || at >= len(m.choices) {
+		return question{}, false
+	}
+	return m.inbox.question(m.choices[at])
 }
 
 // companies prints the Companies that the home knows. Signing in has commands of its own, which go line by line: a

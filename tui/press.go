@@ -15,6 +15,9 @@ func (m *model) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 		}
 		return tea.Quit
 	}
+	if does == actSuspend {
+		return m.d.suspend()
+	}
 	switch {
 	case m.tooSmall():
 		return nil
@@ -110,7 +113,7 @@ func (m *model) helpKey(does action, now time.Time) {
 }
 
 func (m *model) listKey(does action, now time.Time) {
-	waiting := m.inbox.waiting()
+	waiting := m.inbox.grouped()
 	m.chosen = max(min(m.chosen, len(waiting)-1), 0)
 	switch does {
 	case actUp:

@@ -17,7 +17,7 @@ import (
 )
 
 // ptyTimeout bounds every wait of these tests; a passing test waits far less.
-const ptyTimeout = 5 * time.Second
+const ptyTimeout = 20 * time.Second
 
 // terminal is a real pseudo-terminal with a screen: what the UI writes is drawn by emulator, which waits and asserts
 // look at.
@@ -98,31 +98,39 @@ func (s *terminal) waitFor(text string) {
 	s.wait(text, func(screen string) bool { return strings.Contains(screen, text) })
 }
 
-// answer presses key whenever the answer keys count, until the UI ends, and returns its error. One press is enough,
-// unless this machine is so busy that the screen stood still: then the UI rightly takes the key back (arming.disturb).
+// answer waits until an answer key counts and presses key until the UI ends, and returns its error.
 func (r *running) answer(key string) error {
 	r.t.Helper()
-	deadline := time.NewTimer(ptyTimeout)
+	r.pressUntil(key, r.ended)
+	return r.end()
+}
+
+// pressUntil presses key once it counts, and again after a while. One press is enough, unless this machine is so busy
+// that the screen stood still: then the UI rightly takes the key back (arming.disturb).
+func (s *terminal) pressUntil(key string, ended chan error) {
+	s.t.Helper()
+	again := time.NewTicker(3 * quietTime)
+	defer again.Stop()
+	deadline := time.NewTimer(2 * ptyTimeout)
 	defer deadline.Stop()
 	pressed := false
 	for {
-		r.mu.Lock()
-		text, changed := r.screen.text(), r.changed
-		r.mu.Unlock()
-		switch counts := strings.Contains(text, "a approve"); {
-		case counts && !pressed:
+		s.mu.Lock()
+		text, changed := s.screen.text(), s.changed
+		s.mu.Unlock()
+		if !pressed && strings.Contains(text, "a approve") {
 			pressed = true
-			r.press(key)
-		case !counts:
-			pressed = false
+			s.press(key)
 		}
 		select {
 		case <-changed:
-		case err := <-r.ended:
-			r.ended <- err
-			return err
+		case <-again.C:
+			pressed = false
+		case err := <-ended:
+			ended <- err
+			return
 		case <-deadline.C:
-			r.t.Fatalf("%q was not taken; the screen is\n%s", key, text)
+			s.t.Fatalf("%q was not taken; the screen is\n%s", key, text)
 		}
 	}
 }
@@ -152,6 +160,11 @@ type runFunc func(context.Context, Config) error
 
 func start(t testing.TB, run runFunc, w, h uint16, untilDone bool) *running {
 	t.Helper()
+	return startWith(t, run, w, h, untilDone, func(*Config) {})
+}
+
+func startWith(t testing.TB, run runFunc, w, h uint16, untilDone bool, configure func(*Config)) *running {
+	t.Helper()
 	r := &running{terminal: newTerminal(t, w, h), feed: newFakeFeed(), ended: make(chan error, 1)}
 	r.feed.onAnswer = func(a approval.Answer) {
 		outcome := "refused"
@@ -163,6 +176,7 @@ func start(t testing.TB, run runFunc, w, h uint16, untilDone bool) *running {
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	cfg := Config{Feed: r.feed, Terminal: r.slave, Unicode: true, Now: time.Now, UntilDone: untilDone}
+	configure(&cfg)
 	go func() { r.ended <- run(ctx, cfg) }()
 	t.Cleanup(func() { // before the terminal is closed
 		stop()

@@ -65,11 +65,7 @@ func ourLines(q question, w int, note words, now time.Time) []line {
 	} else {
 		add(wSession, append(line{ours(wAccount, plain)}, turned(q.account, plain)...))
 	}
-	if q.act == (plaintext.Text{}) {
-		add(wAct, line{ours(wNoAct, alert)})
-	} else {
-		add(wAct, turned(q.act, plain))
-	}
+	add(wAct, q.does())
 	add(wAnswerBy, say(moment(q.deadline, now)))
 	for _, d := range q.differences {
 		out = append(out, flow(append(line{ours(differs, alert)}, turned(d, alert)...), w, nil, say("  "))...)

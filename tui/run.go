@@ -46,8 +46,11 @@ type Config struct {
 	Browse func(ctx context.Context, address string) error
 	// Now is the wall clock; time.Now when nil.
 	Now func() time.Time
-	// Color and Unicode say what the terminal can show; see [Capabilities].
-	Color, Unicode bool
+	// Color, Unicode and Title say what the terminal can show; see [Capabilities]. The window's title says how many
+	// questions wait.
+	Color, Unicode, Title bool
+	// Bell rings the terminal's bell when a question comes.
+	Bell bool
 	// UntilDone ends the UI by itself when all the tasks it shows have ended, and leaves the last screen standing in
 	// the terminal: the way of `run` and `demo`. Without it the UI stays until the User leaves it.
 	UntilDone bool
@@ -75,6 +78,10 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	d := newDevice(ctx, cfg.Terminal, cfg.Now)
 	defer d.close()
+	if err := d.full(cfg.Title); err != nil {
+		return fmt.Errorf("write to the terminal: %w", err)
+	}
+	defer d.undress()
 	m := newModel(cfg, d)
 	if err := d.run(guarded{m, d.end}, tea.WithAltScreen()); err != nil {
 		return err
@@ -97,11 +104,10 @@ func RunPlain(ctx context.Context, cfg Config) error {
 	}
 	d := newDevice(ctx, cfg.Terminal, cfg.Now)
 	defer d.close()
-	restore, err := d.raw()
-	if err != nil {
+	if err := d.lines(); err != nil {
 		return fmt.Errorf("set the terminal to single keys: %w", err)
 	}
-	defer restore()
+	defer d.undress()
 	m := newPlainModel(cfg, d)
 	if err := d.run(guarded{m, d.end}, tea.WithoutRenderer()); err != nil {
 		return err

@@ -13,7 +13,6 @@ const differs = "Differs:"
 const (
 	wTitleQuestion words = "Papaver asks for your answer"
 	wTitleTasks    words = "Papaver"
-	wTitleList     words = "Papaver: questions that wait"
 	wTitleHelp     words = "Papaver: help"
 
 	wCompany   words = "Company  "
@@ -83,7 +82,7 @@ func helpText() []words {
 		"A line that begins Differs: is ours. It names something that does not agree between the terms, the summary and what " +
 			"your agent did. Read it before you answer.",
 		"A question that you leave stays open until its deadline, here and for papaver tui. Ctrl+C stops the run, or leaves " +
-			"papaver tui; it answers nothing.",
+			"papaver tui; it answers nothing. Ctrl+Z puts Papaver aside until fg brings it back.",
 	}
 }
 
@@ -154,6 +153,9 @@ func closedWords(d approval.Decision) words {
 	}
 }
 
+// chooseWords say how to choose one of n questions, line by line.
+func chooseWords(n int) words { return "Press a number, 1 to " + count(n) + ", to read that question." }
+
 // agreeWords says that nothing was found to differ.
 func agreeWords(summary bool) words {
 	if summary {
@@ -166,7 +168,20 @@ func agreeWords(summary bool) words {
 func whenWords(t time.Time) words { return words(t.Format("Mon 2 Jan 2006, 15:04 MST")) }
 func dayWords(t time.Time) words  { return words(t.Format("Mon 2 Jan 2006")) }
 
+// titleWords say how many questions wait, in a screen's title and the window's.
+func titleWords(waiting int) words {
+	switch waiting {
+	case 0:
+		return "Papaver: no question waits"
+	case 1:
+		return "Papaver: 1 question waits"
+	default:
+		return "Papaver: " + count(waiting) + " questions wait"
+	}
+}
+
 const (
+	noteResumed     words = "Papaver was put aside and is back. The question again, from its beginning."
 	noteApproved    words = "You approved."
 	noteDenied      words = "You did not approve. Nothing was performed."
 	noteLeft        words = "You left the question unanswered. It stays open."

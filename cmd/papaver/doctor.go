@@ -222,7 +222,7 @@ func checkTerminal(_ context.Context, p patient) (string, error) {
 		return "", sick{err.Error(), "run papaver in a terminal: questions are answered there and nowhere else"}
 	}
 	defer func() { _ = terminal.Close() }()
-	color, unicode := tui.Capabilities(p.env.getenv)
+	color, unicode, _ := tui.Capabilities(p.env.getenv)
 	return fmt.Sprintf("there is one (color %v, unicode %v)", color, unicode), nil
 }
 

@@ -18,7 +18,7 @@ func printQR(e env, link string) {
 	if !ok || !isTerminal(f) {
 		return
 	}
-	color, unicode := tui.Capabilities(e.getenv)
+	color, unicode, _ := tui.Capabilities(e.getenv)
 	width, height, err := term.GetSize(int(f.Fd()))
 	drawn, encodeErr := qrcode.Lines(link, color)
 	if err != nil || encodeErr != nil || !unicode || utf8.RuneCountInString(drawn[0]) > width || len(drawn) > height-2 {

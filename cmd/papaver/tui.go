@@ -59,7 +59,7 @@ func runTUI(ctx context.Context, e env, args []string) error {
 // draw runs a terminal UI on cfg's terminal, as a full screen or line by line.
 func draw(ctx context.Context, e env, plain bool, cfg tui.Config) error {
 	cfg.Now = e.now
-	cfg.Color, cfg.Unicode = tui.Capabilities(e.getenv)
+	cfg.Color, cfg.Unicode, cfg.Title = tui.Capabilities(e.getenv)
 	if plain {
 		return tui.RunPlain(ctx, cfg)
 	}
