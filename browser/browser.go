@@ -51,6 +51,13 @@ type Config struct {
 	// OnProfile, when set, is told the profile folder before anything runs on it, so that another process can end what runs
 	// on it when this one is killed, see [End]. Its error is Start's, and nothing was started.
 	OnProfile func(dir string) error
+	// Allowed are the only hosts that this Chromium connects to, whatever page, frame, worker or redirect asks; see
+	// [CheckAllowed]. Empty: all. With a list WebRTC has no UDP, and no proxy of the system's is used. Where
+	// HostResolverRules name hosts below a *.host, those alone of it are allowed.
+	Allowed []string
+	// OnKeptOff, when set, is told of each request that was broken off before it left, and which of ErrNotAllowed,
+	// ErrPrivateAddress and ErrUsersOwn is why. It is called concurrently and must not block. A WebSocket is not told.
+	OnKeptOff func(url string, why error)
 	// Watch is the header whose responses are given to OnHeld.
 	Watch string
 	// OnHeld is called for each response that carries Watch, before the page sees it. It records and returns: it never
@@ -90,6 +97,11 @@ type Browser struct {
 func Start(ctx context.Context, cfg Config) (*Browser, error) {
 	if cfg.Driver == nil || cfg.OnHeld == nil || cfg.Watch == "" {
 		return nil, errors.New("browser: driver, watched header and OnHeld are required")
+	}
+	for _, pattern := range cfg.Allowed {
+		if err := CheckAllowed(pattern); err != nil {
+			return nil, fmt.Errorf("browser: allowed hosts: %w", err)
+		}
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

@@ -49,7 +49,9 @@ func startWith(t *testing.T, cfg browser.Config) *browser.Browser {
 	t.Setenv("TMPDIR", shortTempDir(t))
 	cfg.NoSandbox = os.Getenv("PAPAVER_TEST_SANDBOX") == "off" || os.Geteuid() == 0
 	cfg.Watch = field
-	cfg.Private = func(host string) bool { return host == "127.0.0.1" }
+	if cfg.Private == nil {
+		cfg.Private = func(host string) bool { return host == "127.0.0.1" }
+	}
 	b, err := browser.Start(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

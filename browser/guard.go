@@ -28,15 +28,20 @@ func ofSignIn() []string { return []string{"*client_id=*", "*user_code=*"} }
 
 // letLeave lets a guarded request leave, or breaks it off when it goes to an address that no page of ours may reach, or to
 // a page that is the User's own. A
-// name that resolves to such an address is not seen here; Chromium's own rules for local networks are for those.
+// name that resolves to such an address is not seen here, and a WebSocket neither; Chromium's own rules for local networks
+// are for those.
 func (b *Browser) letLeave(p Paused) {
 	ctx, cancel := context.WithTimeout(b.life, releaseTimeout)
 	defer cancel()
-	if b.mayReach(p.URL) && !b.usersOwn(p.URL) {
+	why := b.keepsOff(p.URL)
+	if why == nil {
 		_ = b.engine.Release(ctx, p.ID) // when that fails, Chromium is gone and the request with it
 		return
 	}
 	_ = b.engine.Fail(ctx, p.ID)
+	if b.cfg.OnKeptOff != nil {
+		b.cfg.OnKeptOff(p.URL, why)
+	}
 }
 
 func (b *Browser) usersOwn(address string) bool {

@@ -84,6 +84,7 @@ func (b *Browser) handle(p Paused) {
 		b.letLeave(p)
 		return
 	}
+	b.unresolved(p)
 	tab := b.observe(p)
 	if tab != nil && tab.refuses(p) {
 		ctx, cancel := context.WithTimeout(b.life, releaseTimeout)

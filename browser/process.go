@@ -79,6 +79,9 @@ func flags(cfg Config) []Flag {
 		// What shows a response that no request of now made, or makes requests that no act of ours made, blurs which
 		// act a response belongs to.
 		{Name: "disable-features", Value: "BackForwardCache,Prerender2,SpeculationRulesPrefetchProxy,Translate,MediaRouter,OptimizationHints,AutofillServerCommunication"},
+		// Chromium keeps pages of public addresses off private ones, WebSockets and names that resolve there included. Of
+		// WebRTC it does so only when asked [measured].
+		{Name: "enable-features", Value: "LocalNetworkAccessChecksWebRTC"},
 		{Name: "disable-quic"},
 		{Name: "window-size", Value: "1280,900"},
 	}
@@ -88,8 +91,12 @@ func flags(cfg Config) []Flag {
 	if cfg.NoSandbox {
 		list = append(list, Flag{Name: "no-sandbox"})
 	}
-	if cfg.HostResolverRules != "" {
-		list = append(list, Flag{Name: "host-resolver-rules", Value: cfg.HostResolverRules})
+	if rules := resolverRules(cfg.HostResolverRules, cfg.Allowed); rules != "" {
+		list = append(list, Flag{Name: "host-resolver-rules", Value: rules})
+	}
+	if len(cfg.Allowed) > 0 {
+		// What else could lead around the resolver: datagrams of WebRTC, and a proxy that resolves names itself.
+		list = append(list, Flag{Name: "webrtc-ip-handling-policy", Value: "disable_non_proxied_udp"}, Flag{Name: "no-proxy-server"})
 	}
 	if len(cfg.LeafKeys) > 0 {
 		list = append(list, Flag{Name: "ignore-certificate-errors-spki-list", Value: strings.Join(cfg.LeafKeys, ",")})
