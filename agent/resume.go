@@ -224,18 +224,24 @@ func endChromium(profiles []string) error {
 	return nil
 }
 
-// sweep ends and removes what is left of the Chromium of each run that was killed and left no operation.
+// sweep ends and removes what is left of each run that was killed and left no operation: its Chromium, and its files in the
+// run folder.
 func (a *Agent) sweep(l left) {
+	runs := attach.Left(a.RunDir())
 	for owner, profiles := range l.chromium {
-		profiles = slices.DeleteFunc(profiles, func(dir string) bool { _, err := os.Stat(dir); return err != nil })
-		if owner == a.id || len(profiles) == 0 {
+		if slices.ContainsFunc(profiles, func(dir string) bool { _, err := os.Stat(dir); return err == nil }) && !slices.Contains(runs, owner) {
+			runs = append(runs, owner)
+		}
+	}
+	for _, owner := range runs {
+		if owner == a.id {
 			continue
 		}
 		done, err := attach.Take(a.RunDir(), owner)
 		if err != nil {
 			continue // it still runs
 		}
-		if err := endChromium(profiles); err != nil {
+		if err := endChromium(l.chromium[owner]); err != nil {
 			a.cfg.Logger.Warn("what a run that was killed left could not be removed", "error", err)
 		}
 		done()

@@ -5,12 +5,28 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/papaver-agent/papaver/internal/durable"
 )
 
 // ErrRuns is returned for a run whose process lives.
 var ErrRuns = errors.New("its process still runs")
+
+// Left names the runs that have a lock file in dir: those whose processes run, and those that were killed.
+func Left(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // nothing has run there
+	}
+	var runs []string
+	for _, e := range entries {
+		if run, ok := strings.CutSuffix(e.Name(), lockSuffix); ok {
+			runs = append(runs, run)
+		}
+	}
+	return runs
+}
 
 // Take takes the lock of a run whose process has ended, so that nobody else takes over what it left. done gives the lock
 // back and clears away what a killed process leaves in dir. It is ErrRuns when the process, or another one that takes it

@@ -48,7 +48,7 @@ type Config struct {
 	// UsersOwn reports whether a page belongs to the User's own browser, such as the page of a sign-in: a request for it is
 	// broken off before it leaves. It is asked about addresses with a parameter client_id or user_code. Nil: none.
 	UsersOwn func(*url.URL) bool
-	// OnProfile, when set, is told the profile folder before anything runs on it, so that another process can end what runs
+	// OnProfile, when set, is told the profile folder before that is made, so that another process can end what runs
 	// on it when this one is killed, see [End]. Its error is Start's, and nothing was started.
 	OnProfile func(dir string) error
 	// Allowed are the only hosts that this Chromium connects to, whatever page, frame, worker or redirect asks; see
@@ -113,14 +113,9 @@ func Start(ctx context.Context, cfg Config) (*Browser, error) {
 	if os.Geteuid() == 0 && !cfg.NoSandbox {
 		return nil, ErrSandboxAsRoot
 	}
-	profile, err := newProfile()
+	profile, err := newProfile(cfg.OnProfile)
 	if err != nil {
 		return nil, err
-	}
-	if cfg.OnProfile != nil {
-		if err := cfg.OnProfile(profile); err != nil {
-			return nil, errors.Join(err, removeProfile(profile))
-		}
 	}
 	b := &Browser{cfg: cfg, profile: profile, closed: make(chan struct{}), tabs: make(map[TargetID]*tabState), contexts: make(map[ContextID]*Context)}
 	b.life, b.end = context.WithCancel(context.WithoutCancel(ctx))

@@ -11,7 +11,7 @@ import (
 // folder. It returns when no process on the folder is left: each process of a Chromium names it on its command line,
 // the one that sends its requests too. An error says what is left; the Chromium is then not known to have ended.
 func End(profile string) error {
-	name, prefixed := strings.CutPrefix(filepath.Base(profile), strings.TrimSuffix(profilePattern, "*"))
+	name, prefixed := strings.CutPrefix(filepath.Base(profile), profilePrefix)
 	if !filepath.IsAbs(profile) || !prefixed || name == "" {
 		return fmt.Errorf("%q is no profile folder of ours", profile)
 	}

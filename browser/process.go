@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -11,12 +12,14 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/papaver-agent/papaver/internal/randomid"
 )
 
 const (
-	profilePattern = "papaver-chromium-*"
-	removeTimeout  = 5 * time.Second
-	removePause    = 20 * time.Millisecond
+	profilePrefix = "papaver-chromium-"
+	removeTimeout = 5 * time.Second
+	removePause   = 20 * time.Millisecond
 )
 
 var (
@@ -115,8 +118,19 @@ func environment(profile string) []string {
 	return env
 }
 
-func newProfile() (string, error) {
-	dir, err := os.MkdirTemp("", profilePattern) // 0700
+// newProfile makes a profile folder, once its name was told. The name is new: an existing folder is an error.
+func newProfile(tell func(dir string) error) (string, error) {
+	name, err := randomid.Short(rand.Reader)
+	if err != nil {
+		return "", fmt.Errorf("a name for chromium's profile folder: %w", err)
+	}
+	dir, err := filepath.Abs(filepath.Join(os.TempDir(), profilePrefix+name))
+	if err == nil && tell != nil {
+		err = tell(dir)
+	}
+	if err == nil {
+		err = os.Mkdir(dir, 0o700)
+	}
 	if err != nil {
 		return "", fmt.Errorf("a profile folder for chromium: %w", err)
 	}

@@ -288,7 +288,7 @@ func (w *world) answers(said ...say) (stop func()) {
 				said = said[1:]
 				if err == nil && !slices.ContainsFunc(w.disk.records(), func(rec ledger.Record) bool {
 					var a Answer
-					return (rec.Kind == lineYes || rec.Kind == lineNo) && json.Unmarshal(rec.Data, &a) == nil && a.Request == r.ID && a.State == d.State && a.Shown == r.Shows()
+					return slices.Contains([]string{lineYes, lineNo, lineRerunYes, lineRerunNo}, rec.Kind) && json.Unmarshal(rec.Data, &a) == nil && a.Request == r.ID && a.State == d.State && a.Shown == r.Shows()
 				}) {
 					w.t.Errorf("the answer to %s counts and is not on disk", r.ID)
 				}
