@@ -244,12 +244,16 @@ func (c *Context) waitForTab(ctx context.Context, act Act) (*tabState, error) {
 	defer cancel()
 	ticker := time.NewTicker(lookAgain)
 	defer ticker.Stop()
+	var list []TabInfo
 	for {
-		list, err := c.list(ctx)
-		if err != nil && ctx.Err() == nil {
+		now, err := c.list(ctx)
+		switch {
+		case err == nil:
+			list = now
+		case ctx.Err() == nil:
 			return nil, err
 		}
-		for _, info := range slices.Backward(list) {
+		for _, info := range slices.Backward(now) {
 			if matches(act.Target, info.URL) {
 				c.browser.mu.Lock()
 				there := c.browser.tabs[info.ID]

@@ -1,0 +1,6 @@
+package browser
+
+import "time"
+
+// SetAskedLimit shortens how long a dialog that is to be handled stays open.
+func (c *Context) SetAskedLimit(d time.Duration) { c.askedLimit = d }
