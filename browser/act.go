@@ -74,6 +74,10 @@ type Act struct {
 	// Selectors are alternatives, tried in order; each is a path through shadow roots. Their syntax is that of Chrome
 	// DevTools' Recorder: CSS, `aria/NAME`, `text/TEXT`, `xpath/EXPRESSION`, `pierce/CSS`.
 	Selectors [][]string
+	// Ref is the element that a snapshot named, in the place of Selectors and Frame.
+	Ref string
+	// Strict makes it an error when several visible elements match; without it the first one is taken.
+	Strict bool
 	// Timeout is how long the element, or what else is waited for, may take; 10 s when 0. Expect has the same time again.
 	Timeout time.Duration
 	// Expect is a navigation that the act leads to, and that is waited for after it; nil for none.
@@ -118,13 +122,12 @@ type Made struct {
 	Again   *Made             // the act that this one makes again; nil for a first one
 
 	tab       TargetID
-	document  string // the document the act was made in
-	continues int    // visible Continue controls before it
-	reply     *Reply // the answer to the dialog that it opened; guarded by the context's mu
+	frame     TargetID // the frame of its element; empty when it has none
+	document  string   // the document the act was made in
+	mark      int      // its element in that document, for find.js
+	continues int      // visible Continue controls before it; -1 when they were not counted
+	reply     *Reply   // the answer to the dialog that it opened; guarded by the context's mu
 }
-
-// ErrNotFound is the family of errors of an act whose element was not there in time. The error says what was seen.
-var ErrNotFound = errors.New("the element was not found")
 
 // Do makes an act, waits until the requests it caused are answered (at most 5 s), and returns what was made. The
 // record is returned beside an error when the act had begun: its requests may have left. An act that opened a dialog which
@@ -135,7 +138,7 @@ func (c *Context) Do(ctx context.Context, act Act) (*Made, error) {
 	if err := act.Validate(); err != nil {
 		return nil, err
 	}
-	m := &Made{Act: act}
+	m := &Made{Act: act, continues: -1}
 	var begun bool
 	err := c.untilDialog(ctx, act.Kind == HandleDialog, func(ctx context.Context) (err error) {
 		if act.Kind == HandleDialog {

@@ -2,9 +2,9 @@ package browser
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -28,22 +28,23 @@ const (
 // made again by the browser. Nothing was done.
 var ErrCannotRepeat = errors.New("the act cannot be made again")
 
-//go:embed continue.js
-var continueFunction string
-
 // Again has the browser make the request of h again, which m caused: in the first way of [How] that fits. permit is
 // called with the way before anything is done, and what it refuses is not done. Again returns when the requests of it
 // are answered, at most 15 s later. It makes no request by itself: the page's own is made again, with nothing in it changed.
+//
+// The document that got the refusal decides: that of the tab, of a frame in it, or of a window that a page opened.
 func (c *Context) Again(ctx context.Context, m *Made, h Held, permit func(How) error) (How, error) {
 	c.acting.Lock()
 	defer c.acting.Unlock()
+	at := c.receiverOf(ctx, m, h)
+	defer c.inTab(at.tab)()
 	if n, _ := c.tab.tab.Activity(); n > 0 {
 		// The page may be making the request again by itself just now.
 		if err := c.quiet(ctx, quietLimit); err != nil {
 			return "", err
 		}
 	}
-	how, do, err := c.wayToRepeat(ctx, m, h)
+	how, do, err := c.wayToRepeat(ctx, m, h, at)
 	if err != nil {
 		return "", c.browser.gone(err)
 	}
@@ -52,7 +53,10 @@ func (c *Context) Again(ctx context.Context, m *Made, h Held, permit func(How) e
 	}
 	ctx, cancel := c.browser.within(ctx, replayLimit, context.DeadlineExceeded)
 	defer cancel()
-	c.begin(&Made{Act: m.Act, Page: m.Page, Control: m.Control, Form: m.Form, Again: m})
+	c.begin(&Made{
+		Act: m.Act, Page: m.Page, Control: m.Control, Form: m.Form, Again: m,
+		frame: m.frame, document: m.document, mark: m.mark, continues: m.continues,
+	})
 	err = do(ctx)
 	if gone := c.settle(ctx, replayLimit); err == nil {
 		err = gone
@@ -60,78 +64,222 @@ func (c *Context) Again(ctx context.Context, m *Made, h Held, permit func(How) e
 	return how, c.browser.gone(err)
 }
 
+// receiver is the document of a tab of ours that got a refusal.
+type receiver struct {
+	tab   *tabState
+	frame Frame
+	found bool // it is known which it is; else tab is the one of the act
+}
+
+// receiverOf finds where a refusal came to. What a shared or service worker asked for is of the act's own document.
+func (c *Context) receiverOf(ctx context.Context, m *Made, h Held) receiver {
+	of := c.tabOf(m)
+	own := receiver{tab: of, frame: Frame{ID: of.tab.ID(), Document: of.tab.Document()}}
+	if h.paused.Frame == of.tab.ID() || c.isWorker(ctx, h.paused.Frame) {
+		own.found = true
+		return own
+	}
+	for _, t := range c.tabsFrom(of) {
+		if h.paused.Frame == t.tab.ID() {
+			return receiver{t, Frame{ID: t.tab.ID(), Document: t.tab.Document()}, true}
+		}
+	}
+	for _, t := range c.tabsFrom(of) {
+		ctx, cancel := context.WithTimeout(ctx, framesTimeout)
+		frames, err := t.tab.Frames(ctx)
+		cancel()
+		if i := slices.IndexFunc(frames, func(f Frame) bool { return f.ID == h.paused.Frame }); err == nil && i >= 0 {
+			return receiver{t, frames[i], true}
+		}
+	}
+	return own
+}
+
+// tabsFrom lists the context's tabs, that one first.
+func (c *Context) tabsFrom(first *tabState) []*tabState {
+	list := []*tabState{first}
+	c.browser.mu.Lock()
+	defer c.browser.mu.Unlock()
+	for _, t := range slices.Collect(maps.Values(c.browser.tabs)) {
+		if t.context == c.id && t != first {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// isWorker reports whether a worker of this context has that id.
+func (c *Context) isWorker(ctx context.Context, id TargetID) bool {
+	ctx, cancel := context.WithTimeout(ctx, framesTimeout)
+	defer cancel()
+	targets, err := c.browser.engine.Targets(ctx)
+	return err == nil && slices.ContainsFunc(targets, func(t Target) bool {
+		return t.ID == id && t.Context == c.id && strings.HasSuffix(t.Type, "worker")
+	})
+}
+
 // wayToRepeat picks the way, without doing anything.
-func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held) (How, func(context.Context) error, error) {
-	tab := c.tab.tab
-	if !c.hasRepeated(m) && c.tab.repeated(h.paused) {
-		return ByPage, func(context.Context) error { return nil }, nil
+func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held, at receiver) (How, func(context.Context) error, error) {
+	byPage := func(context.Context) error { return nil }
+	if !c.hasRepeated(m) && c.browser.answers.repeated(h.paused) {
+		return ByPage, byPage, nil
 	}
-	last := c.tab.lastDocument()
-	if h.MainDocument() && last.failedLike(h.paused) {
+	document := h.paused.Resource == "Document" && at.found
+	last := c.browser.answers.document(h.paused.Frame)
+	reload := func(ctx context.Context) error { return c.reload(ctx, at.frame) }
+	if document && last.failedLike(h.paused) {
 		// An error page stands for the act's own request, and loading it again makes that request again [measured].
-		return ByReload, tab.Reload, nil
+		return ByReload, reload, nil
 	}
-	refused := h.MainDocument() && last.ID == h.paused.ID     // the refusal is the page in the tab
-	same := !h.MainDocument() && tab.Document() == m.document // the act's own page is still in the tab
+	refused := document && last.ID == h.paused.ID // the refusal is the page in the frame
+	same := h.paused.Resource != "Document" && c.stillIn(ctx, m)
 	if !refused && !same {
 		return "", nil, fmt.Errorf("%w: the tab has left the page it was made on", ErrCannotRepeat)
 	}
-	control, err := c.findContinue(ctx, true)
-	if err != nil {
-		return "", nil, cannotRepeat(err)
-	}
-	if control.Open && (refused || m.continues == 0 && c.got(ctx, h)) {
-		return ByContinue, c.pressContinue, nil
+	if at.found {
+		control, err := c.findContinue(ctx, at.frame.ID)
+		if err != nil {
+			return "", nil, cannotRepeat(err)
+		}
+		// One that was there before the refusal did not come with it. A refused document is new in all that it has.
+		if control.Found && (refused || c.isNew(m, h, at)) {
+			return ByContinue, func(ctx context.Context) error { return c.pressContinue(ctx, at.frame.ID) }, nil
+		}
 	}
 	if refused {
-		return ByReload, tab.Reload, nil
+		return ByReload, reload, nil
 	}
 	if m.Act.Kind != Click && m.Act.Kind != DoubleClick {
 		return "", nil, fmt.Errorf("%w: a %s is no control that could be pressed again", ErrCannotRepeat, m.Act.Kind)
 	}
+	defer c.inTabOf(m)()
 	ctx, cancel := c.browser.within(ctx, defaultTimeout, context.DeadlineExceeded)
 	defer cancel()
-	there, err := c.look(ctx, m.Act.Selectors, "click")
-	if err != nil {
+	if _, err := c.lookAgain(ctx, m); err != nil {
 		return "", nil, cannotRepeat(err)
 	}
-	if c.tab.repeated(h.paused) {
+	if c.browser.answers.repeated(h.paused) {
 		// The page did it while the control was looked for, as when it is disabled until then.
-		return ByPage, func(context.Context) error { return nil }, nil
-	}
-	if there.Control != m.Control {
-		return "", nil, fmt.Errorf("%w: another control stands where it was", ErrCannotRepeat)
+		return ByPage, byPage, nil
 	}
 	return ByRepeat, func(ctx context.Context) error {
-		now, err := c.look(ctx, m.Act.Selectors, "click") // where it is by now
+		own := c.tabOf(m)
+		aside := own != c.tab
+		defer c.inTab(own)()
+		now, err := c.lookAgain(ctx, m) // where it is by now
 		if err != nil {
 			return err
 		}
-		if now.Control != m.Control {
-			return errors.New("another control stands where it was")
+		if err := c.press(ctx, m.Act, now.X, now.Y); err != nil || !aside {
+			return err
 		}
-		return c.press(ctx, m.Act, now.X, now.Y)
+		return c.settle(ctx, replayLimit)
 	}, nil
 }
 
-// got reports whether the document in the tab is the one that got h: it asked itself, or a worker did.
-func (c *Context) got(ctx context.Context, h Held) bool {
-	if h.paused.Frame == c.tab.tab.ID() {
-		return true
+// reload loads the document of a frame again. That of a form's POST posts the form again.
+func (c *Context) reload(ctx context.Context, f Frame) error {
+	if f.Parent == "" {
+		return c.tab.tab.Reload(ctx)
 	}
-	targets, err := c.browser.engine.Targets(ctx)
-	return err == nil && slices.ContainsFunc(targets, func(t Target) bool {
-		return t.ID == h.paused.Frame && t.Context == c.id && strings.HasSuffix(t.Type, "worker")
+	return c.tab.tab.CallIn(ctx, f.ID, `() => { location.reload(); return true }`, new(bool))
+}
+
+// stillIn reports whether the document that an act was made in is still there.
+func (c *Context) stillIn(ctx context.Context, m *Made) bool {
+	t := c.tabOf(m).tab
+	if m.frame == "" || m.frame == t.ID() {
+		return t.Document() == m.document
+	}
+	frames, err := t.Frames(ctx)
+	return err == nil && slices.ContainsFunc(frames, func(f Frame) bool { return f.ID == m.frame && f.Document == m.document })
+}
+
+// lookAgain finds the control of an act in the document that the act was made in: the very element or, when the page has
+// put another one in its place, that one when nothing else there is like it. Where it stands says nothing.
+func (c *Context) lookAgain(ctx context.Context, m *Made) (seen, error) {
+	n := m.Act.needs()
+	act := m.Act
+	act.Ref = ""
+	s, err := c.lookUntil(ctx, m.Act, func(ctx context.Context, mark int) (seen, error) {
+		in, frames, err := c.frameAgain(ctx, m)
+		if err != nil {
+			return seen{}, err
+		}
+		var s seen
+		if err := c.tab.tab.CallIn(ctx, in.ID, findFunction, &s, nil, n, m.mark, act.offset()); err != nil {
+			return seen{}, err
+		}
+		s.frame, s.mark = in, m.mark
+		if s.Matches > 0 {
+			return c.place(ctx, s, in, frames, n)
+		}
+		alone := n
+		alone.One = true
+		like, err := c.lookIn(ctx, in, []string{m.Control.selector()}, alone, mark, act.offset())
+		if err != nil {
+			return seen{}, err
+		}
+		if len(act.Selectors) > 0 {
+			if s, err = c.lookOnce(ctx, act, n, mark); err != nil || !s.Found {
+				return s, err
+			}
+			// What else is like it must be told apart by what it would send.
+			if like.Reason == Several && (len(m.Form) == 0 || !maps.Equal(s.Form, m.Form)) {
+				return like, nil
+			}
+			return s, nil
+		}
+		return c.place(ctx, like, in, frames, alone)
 	})
+	if err == nil && s.Control != m.Control {
+		return seen{}, errors.New("another control stands where it was")
+	}
+	return s, err
+}
+
+// selector finds a control by its role and name.
+func (c Control) selector() string {
+	return fmt.Sprintf(`aria/[name="%s"][role="%s"]`, strings.ReplaceAll(c.Name, `"`, ""), c.Role)
+}
+
+// frameAgain is the frame that an act was made in, and all frames when it is not the main one.
+func (c *Context) frameAgain(ctx context.Context, m *Made) (Frame, []Frame, error) {
+	t := c.tab.tab
+	if m.frame == "" || m.frame == t.ID() {
+		return Frame{ID: t.ID(), Document: t.Document()}, nil, nil
+	}
+	frames, err := t.Frames(ctx)
+	if err != nil {
+		return Frame{}, nil, err
+	}
+	i := slices.IndexFunc(frames, func(f Frame) bool { return f.ID == m.frame })
+	if i < 0 {
+		return Frame{}, nil, ErrFrameGone
+	}
+	return frames[i], frames, nil
+}
+
+// isNew reports whether a Continue control came with a refusal: none was there when the act was made, or when the refusal
+// came and the page had not seen it yet.
+func (c *Context) isNew(m *Made, h Held, at receiver) bool {
+	if h.continues != nil {
+		return *h.continues == 0
+	}
+	own := m.frame
+	if own == "" {
+		own = m.tab
+	}
+	return m.continues == 0 && at.frame.ID == own
 }
 
 // pressContinue looks for the Continue control once more, since the page may have moved it, and presses it.
-func (c *Context) pressContinue(ctx context.Context) error {
-	control, err := c.findContinue(ctx, true)
+func (c *Context) pressContinue(ctx context.Context, in TargetID) error {
+	control, err := c.findContinue(ctx, in)
 	if err != nil {
 		return err
 	}
-	if !control.Open {
+	if !control.Found {
 		return errors.New("the Continue control is not there any more")
 	}
 	return c.press(ctx, Act{Kind: Click}, control.X, control.Y)
@@ -151,20 +299,4 @@ func (c *Context) hasRepeated(m *Made) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.present != nil && c.present.Again == m
-}
-
-// continueControl is what continue.js answers: how many Continue controls are visible, and, to press the only one, where
-// it is and whether nothing covers it there.
-type continueControl struct {
-	Count int     `json:"count"`
-	X     float64 `json:"x"`
-	Y     float64 `json:"y"`
-	Open  bool    `json:"open"`
-}
-
-// findContinue leaves the page where it is unless the control is to be pressed.
-func (c *Context) findContinue(ctx context.Context, press bool) (continueControl, error) {
-	var control continueControl
-	err := c.ask(ctx, continueFunction, &control, press)
-	return control, err
 }

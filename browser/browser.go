@@ -85,11 +85,13 @@ type Browser struct {
 	watching sync.WaitGroup
 
 	holding sync.WaitGroup
+	answers *answers
 
 	mu       sync.Mutex
 	closing  bool
 	closed   chan struct{} // closed when Close has ended
 	tabs     map[TargetID]*tabState
+	frames   map[TargetID]*tabState // the frames below a main one that acts were made in
 	contexts map[ContextID]*Context
 }
 
@@ -117,7 +119,7 @@ func Start(ctx context.Context, cfg Config) (*Browser, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Browser{cfg: cfg, profile: profile, closed: make(chan struct{}), tabs: make(map[TargetID]*tabState), contexts: make(map[ContextID]*Context)}
+	b := &Browser{cfg: cfg, profile: profile, closed: make(chan struct{}), tabs: make(map[TargetID]*tabState), frames: make(map[TargetID]*tabState), answers: newAnswers(), contexts: make(map[ContextID]*Context)}
 	b.life, b.end = context.WithCancel(context.WithoutCancel(ctx))
 
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)

@@ -39,7 +39,9 @@ type Context struct {
 	opening sync.Mutex // held while a tab of our own is being opened
 
 	// These are guarded by acting.
-	private     []secret.Text               // values that were entered as secrets
+	private     []secret.Text // values that were entered as secrets
+	marks       int           // elements that were looked for, each remembered in its document under its number
+	refs        *refs
 	keyboard    keyboard                    // what is held of it
 	uploadFrom  []string                    // folders, see AllowUploads
 	afterDialog func(context.Context) error // releases what was down when a dialog opened
@@ -68,7 +70,7 @@ func (b *Browser) NewContext(ctx context.Context) (*Context, error) {
 	if err != nil {
 		return nil, b.gone(fmt.Errorf("a browser context: %w", err))
 	}
-	c := &Context{browser: b, id: id, askedLimit: askedLimit, asked: make(map[RequestID]*Made)}
+	c := &Context{browser: b, id: id, askedLimit: askedLimit, asked: make(map[RequestID]*Made), refs: newRefs()}
 	if err := c.openTab(ctx); err != nil {
 		return nil, errors.Join(err, b.engine.CloseContext(context.WithoutCancel(ctx), id))
 	}
@@ -142,6 +144,7 @@ func (c *Context) Close(ctx context.Context) error {
 	b.mu.Lock()
 	delete(b.contexts, c.id)
 	maps.DeleteFunc(b.tabs, func(_ TargetID, t *tabState) bool { return t.context == c.id })
+	maps.DeleteFunc(b.frames, func(_ TargetID, t *tabState) bool { return t.context == c.id })
 	b.mu.Unlock()
 	return b.gone(b.engine.CloseContext(ctx, c.id))
 }

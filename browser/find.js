@@ -1,7 +1,13 @@
-// Runs in a world of its own, which the page's scripts cannot reach. It looks for an element by the alternatives of
-// Chrome DevTools' Recorder and says what it is and where, or what stands in the way.
-(selectors, purpose) => {
+// Runs in a world of its own, which the page's scripts cannot reach. It looks for an element by one path of selectors, says
+// what it is and where, or what stands in the way, and remembers it under mark for later calls in the same document.
+//
+// A part of path is a selector in the syntax of Chrome DevTools' Recorder, or how many of nodes fit it: those that
+// Chromium's own accessibility tree named. A path that is nothing is the element that was remembered, and a number alone is
+// that of nodes.
+async (path, need, mark, offset, ...nodes) => {
   const clean = (s) => (s || '').replace(/\s+/g, ' ').trim();
+  const frame = () => new Promise((done) => { requestAnimationFrame(done); setTimeout(done, 100); }); // a page in the back draws none
+  const marked = (globalThis.marked ??= new Map());
 
   const byId = (el, ids) => ids.split(/\s+/).map((id) => el.getRootNode().getElementById?.(id)?.textContent || '').join(' ');
   const nameOf = (el) => {
@@ -20,9 +26,17 @@
     if (el.tagName !== 'INPUT') return byTag[el.tagName] || '';
     return {submit: 'button', button: 'button', reset: 'button', image: 'button', checkbox: 'checkbox', radio: 'radio'}[el.type] || 'textbox';
   };
+  const control = (el) => ({tag: el.tagName.toLowerCase(), role: roleOf(el), name: nameOf(el), type: el.type || ''});
   const visible = (el) => {
+    if (getComputedStyle(el).display === 'contents') return Array.from(el.children).some(visible);
     const box = el.getBoundingClientRect();
     return box.width > 0 && box.height > 0 && getComputedStyle(el).visibility === 'visible';
+  };
+  // What an element is in, through slots and shadow roots.
+  const outer = (n) => n.assignedSlot || n.parentNode || n.host;
+  const within = (n, el) => {
+    for (; n; n = outer(n)) if (n === el) return true;
+    return false;
   };
 
   // Every element below a root, through open shadow roots.
@@ -34,10 +48,6 @@
   }
   const inside = (root) => root.shadowRoot || root;
   const matches = (root, part) => {
-    if (part.startsWith('aria/')) {
-      const [, name, role] = part.slice(5).match(/^([^]*?)(?:\[role="([^"]*)"\])?$/);
-      return Array.from(all(root)).filter((el) => nameOf(el) === clean(name) && (!role || roleOf(el) === role));
-    }
     if (part.startsWith('text/')) {
       const text = clean(part.slice(5));
       const holds = (el) => clean(el.textContent).includes(text);
@@ -50,60 +60,101 @@
     if (part.startsWith('pierce/')) return Array.from(all(root)).filter((el) => el.matches(part.slice(7)));
     return Array.from(root.querySelectorAll(part.startsWith('css/') ? part.slice(4) : part));
   };
-  const find = (path) => {
-    let roots = [document];
+  const find = () => {
+    if (path == null) {
+      const el = marked.get(mark)?.deref();
+      return el ? [el] : [];
+    }
+    let roots = [document], named = 0;
     for (const part of path) {
-      const next = [];
-      for (const root of roots) next.push(...matches(inside(root), part));
-      roots = next;
+      const next = new Set();
+      const fit = typeof part === 'number' ? nodes.slice(named, named += part) : [];
+      for (const root of roots) {
+        const found = typeof part === 'number' ? fit.filter((el) => el.nodeType === 1 && within(el, root)) : matches(inside(root), part);
+        found.forEach((el) => next.add(el));
+      }
+      roots = [...next];
     }
     return roots;
   };
 
-  let candidates = [];
-  for (const path of selectors) {
-    let found;
-    try {
-      found = find(path);
-    } catch {
-      return {wrong: path.join(' >>> ')};
-    }
-    candidates.push(...found);
-    if (found.some(visible)) break;
+  let candidates;
+  try {
+    candidates = find();
+  } catch {
+    return {reason: 'wrong'};
   }
-  const el = candidates.find(visible);
-  if (!el) return {why: candidates.length ? 'it is there and not visible' : 'nothing matches'};
-  if (purpose !== 'wait' && el.disabled) return {why: 'it is disabled'};
+  const there = candidates.filter((el) => el.isConnected);
+  const shown = there.filter(visible);
+  const same = (a, b) => {
+    if (a === b) return true;
+    if (typeof a !== 'object' || typeof b !== 'object' || !a || !b || Array.isArray(a) !== Array.isArray(b)) return false;
+    const keys = Object.keys(b);
+    return Object.keys(a).length === keys.length && keys.every((k) => same(a[k], b[k]));
+  };
+  const unlike = (el) => Object.entries(need.properties || {}).find(([name, value]) => !same(el[name], value)) ||
+    Object.entries(need.attributes || {}).find(([name, value]) => el.getAttribute(name) !== value);
+  const many = {matches: there.length, shown: shown.length, unlike: shown.map(unlike).find((u) => u)?.[0] || ''};
+  if (!there.length) return {...many, reason: candidates.length ? 'detached' : 'no match'};
+  if (need.one && shown.length > 1) return {...many, reason: 'several', others: shown.slice(0, 5).map(control)};
+  const el = need.visible ? shown[0] : shown[0] || there[0];
+  if (!el) return {...many, reason: 'hidden', others: there.slice(0, 1).map(control)};
+  const fail = (reason, by) => ({...many, reason, others: [control(by || el)]});
 
-  el.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
-  const box = el.getBoundingClientRect();
-  const x = box.x + box.width / 2, y = box.y + box.height / 2;
-  if (purpose === 'click') {
+  if (need.enabled) {
+    for (let n = el; n; n = outer(n)) {
+      if (n.nodeType !== 1) continue;
+      if (n.tagName !== 'FIELDSET' && n.matches(':disabled') || n.getAttribute('aria-disabled') === 'true') return fail('disabled', n);
+    }
+  }
+  if (need.editable && (el.readOnly || el.getAttribute('aria-readonly') === 'true')) return fail('read-only');
+
+  // Where the element is: the middle of its first part, or an offset that lies in it.
+  const point = () => {
+    const box = el.getBoundingClientRect();
+    if (offset && offset.X >= 0 && offset.Y >= 0 && offset.X <= box.width && offset.Y <= box.height) return [box.x + offset.X, box.y + offset.Y];
+    const parts = el.getClientRects();
+    const part = parts.length > 1 ? Array.from(parts).find((r) => r.width > 1 && r.height > 1) || box : box;
+    return [part.x + part.width / 2, part.y + part.height / 2];
+  };
+  if (need.scroll) el.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
+  let [x, y] = point();
+  if (need.scroll && (x < 0 || y < 0 || x > innerWidth || y > innerHeight)) { // a part of it that is far from its middle
+    scrollBy({left: x - innerWidth / 2, top: y - innerHeight / 2, behavior: 'instant'});
+    [x, y] = point();
+  }
+  if (need.stable) {
+    await frame();
+    const [thenX, thenY] = point();
+    if (Math.abs(thenX - x) >= 1 || Math.abs(thenY - y) >= 1) return fail('moving');
+    if (!el.isConnected) return fail('detached');
+  }
+  if (need.hit) {
+    // From the document down through the shadow roots that the element is in, closed ones too, and those below it.
+    const roots = [];
+    for (let root = el.getRootNode(); root.host; root = root.host.getRootNode()) roots.unshift(root);
     let hit = document.elementFromPoint(x, y);
+    for (const root of roots) {
+      if (hit !== root.host) break;
+      hit = root.elementFromPoint(x, y) || hit;
+    }
     while (hit?.shadowRoot && hit !== el) {
       const deeper = hit.shadowRoot.elementFromPoint(x, y);
       if (!deeper || deeper === hit) break;
       hit = deeper;
     }
-    const label = hit?.closest?.('label');
-    if (!hit || !(el.contains(hit) || hit.contains(el) || label?.control === el)) {
-      return {why: 'it is covered by <' + (hit ? hit.tagName.toLowerCase() : 'nothing') + '>'};
-    }
+    if (!hit) return fail('outside');
+    const label = hit.closest('label');
+    if (!within(hit, el) && label?.control !== el && el.closest('button, a, label, summary, [role]') !== hit) return fail('covered', hit);
   }
-  if (purpose === 'change') {
-    el.focus();
-    el.select?.();
-  }
+  if (need.focus) el.focus();
 
-  globalThis.found = el; // for the calls that follow, in the same world
+  marked.set(mark, new WeakRef(el));
   const form = {};
   for (const field of el.form?.elements || []) {
     if (!field.name || field.type === 'password' || field.type === 'file') continue;
     if ((field.type === 'checkbox' || field.type === 'radio') && !field.checked) continue;
     form[field.name] = String(field.value);
   }
-  return {
-    found: true, x, y, form, page: location.href,
-    control: {tag: el.tagName.toLowerCase(), role: roleOf(el), name: nameOf(el), type: el.type || ''},
-  };
+  return {...many, found: true, x, y, form, page: location.href, control: control(el)};
 }

@@ -22,6 +22,9 @@ type Held struct {
 	known   bool
 	fields  []string
 	act     *Made
+
+	// continues is how many Continue controls its frame showed when it came; nil when that was not asked.
+	continues *int
 }
 
 // Context is the browser context that received it; false when the frame that asked is of no context we know.
@@ -127,6 +130,7 @@ func (b *Browser) sighted(ctx context.Context, p Paused, fields []string) {
 	held.context, held.target, held.known = b.contextOf(ctx, p.Frame)
 	if held.known {
 		held.act = b.actOf(held.context, p.Request)
+		held.continues = b.continuesBefore(ctx, held)
 	}
 	b.cfg.OnHeld(ctx, held)
 }
@@ -135,11 +139,23 @@ func (b *Browser) sighted(ctx context.Context, p Paused, fields []string) {
 func (b *Browser) observe(p Paused) *tabState {
 	b.mu.Lock()
 	tab := b.tabs[p.Frame]
+	within := b.frames[p.Frame]
 	b.mu.Unlock()
-	if tab != nil {
+	b.answers.saw(p, len(p.values(b.cfg.Watch)) > 0)
+	switch {
+	case tab != nil:
 		tab.saw(p)
+	case within != nil:
+		within.saw(p)
 	}
 	return tab
+}
+
+// watchFrame has the responses to a frame below a tab's main one count as the tab's.
+func (b *Browser) watchFrame(frame TargetID, in *tabState) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.frames[frame] = in
 }
 
 // contextOf finds the browser context of a frame or worker, and the target it is in: a tab that we opened, a target of its

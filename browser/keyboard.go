@@ -96,7 +96,7 @@ func (c *Context) strike(ctx context.Context, m *Made) (bool, error) {
 	if err := c.front(ctx); err != nil {
 		return false, err
 	}
-	if m.Act.Kind == Press && len(m.Act.Selectors) > 0 {
+	if m.Act.Kind == Press && (len(m.Act.Selectors) > 0 || m.Act.Ref != "") {
 		if _, err := c.find(ctx, m); err != nil {
 			return false, err
 		}

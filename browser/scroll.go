@@ -19,7 +19,7 @@ const scrollFunction = `(x, y, by, el) => {
 // scroll makes an act that scrolls. The page's own handlers may send requests for that.
 func (c *Context) scroll(ctx context.Context, m *Made) (bool, error) {
 	s := m.Act.Scrolling
-	if len(m.Act.Selectors) == 0 {
+	if len(m.Act.Selectors) == 0 && m.Act.Ref == "" {
 		frame, err := c.frameOf(ctx, m.Act)
 		if err != nil {
 			return false, err

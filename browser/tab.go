@@ -17,7 +17,7 @@ type tabState struct {
 
 	mu       sync.Mutex
 	document Paused   // the last response to a navigation of the main frame
-	recent   []Paused // the last responses to requests of the main frame, without their headers
+	recent   []Paused // the last responses to requests of the main frame and of those that acts were made in, without their headers
 	since    int      // how many of them came since the last act began
 	refusal  *Paused  // the first of them since the last act began that refuses it; nil when none did
 	hops     []Paused
@@ -30,10 +30,10 @@ func newTabState(tab Tab, id ContextID) *tabState {
 	return &tabState{tab: tab, context: id, changed: make(chan struct{})}
 }
 
-// maxRecent is how many responses of a tab are remembered, to tell whether its page made a request again by itself.
+// maxRecent is how many responses of a tab are remembered.
 const maxRecent = 256
 
-// saw takes a response to a request of the tab's main frame.
+// saw takes a response to a request of the tab's main frame, or of another one that an act was made in.
 func (t *tabState) saw(p Paused) {
 	p.Headers = nil
 	t.mu.Lock()
@@ -46,7 +46,7 @@ func (t *tabState) saw(p Paused) {
 	if t.refusal == nil && p.refusesAct() {
 		t.refusal = &p
 	}
-	if p.Resource != "Document" {
+	if p.Resource != "Document" || p.Frame != t.tab.ID() {
 		return
 	}
 	t.document = p
@@ -156,23 +156,6 @@ func (t *tabState) refused() (Paused, bool) {
 func (p Paused) refusesAct() bool {
 	safe := p.Method == http.MethodGet || p.Method == http.MethodHead || p.Method == http.MethodOptions
 	return p.Status == http.StatusForbidden && (p.Resource == "Document" || !safe)
-}
-
-// lastDocument is the last response to a navigation of the main frame.
-func (t *tabState) lastDocument() Paused {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.document
-}
-
-// repeated reports whether the request of p was made again since, and got an answer that is no refusal and no failure.
-func (t *tabState) repeated(p Paused) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	at := slices.IndexFunc(t.recent, func(r Paused) bool { return r.ID == p.ID })
-	return at >= 0 && slices.ContainsFunc(t.recent[at+1:], func(r Paused) bool {
-		return r.Method == p.Method && r.URL == p.URL && r.Status != http.StatusForbidden && !r.failed()
-	})
 }
 
 // quiet waits until no request and no navigation of the tab has been under way for a moment, at most limit long, and

@@ -210,8 +210,10 @@ func (c *Context) enter(ctx context.Context, act Act) (leave func(), err error) 
 }
 
 // inTabOf goes into the tab that an act was made in, and returns how to leave it again.
-func (c *Context) inTabOf(m *Made) (leave func()) {
-	t := c.tabOf(m)
+func (c *Context) inTabOf(m *Made) (leave func()) { return c.inTab(c.tabOf(m)) }
+
+// inTab goes into a tab, and returns how to leave it again.
+func (c *Context) inTab(t *tabState) (leave func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := c.tab

@@ -92,7 +92,7 @@ func (a Act) validate() error {
 }
 
 func (a Act) needsElement() error {
-	if len(a.Selectors) == 0 {
+	if len(a.Selectors) == 0 && a.Ref == "" {
 		return errors.New("it names no element")
 	}
 	return nil

@@ -1,0 +1,74 @@
+package browser
+
+import (
+	"net/http"
+	"slices"
+	"sync"
+)
+
+const (
+	maxFrames  = 4096 // whose last document is remembered
+	maxRefused = 256  // refusals whose repeats are looked for
+)
+
+// answers is what is remembered of the responses to every frame, to tell whether the request of one that refused has to be
+// made again, and how. Safe for concurrent use.
+type answers struct {
+	mu        sync.Mutex
+	documents map[TargetID]Paused // the last response to a navigation of each frame, without its headers
+	order     []TargetID          // of documents, oldest first
+	refusals  []*watchedRefusal
+}
+
+// watchedRefusal is a response with the watched header, and whether its request was made again since and got another answer.
+type watchedRefusal struct {
+	paused   Paused
+	repeated bool
+}
+
+func newAnswers() *answers { return &answers{documents: make(map[TargetID]Paused)} }
+
+// saw takes a response. One with the watched header is a refusal, whose request may come again.
+func (a *answers) saw(p Paused, watched bool) {
+	p.Headers = nil
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.refusals {
+		// A response that is no refusal and no failure, to the same request of the same frame.
+		if r.paused.Frame == p.Frame && r.paused.Method == p.Method && r.paused.URL == p.URL && p.Status != http.StatusForbidden && !p.failed() {
+			r.repeated = true
+		}
+	}
+	if watched {
+		a.refusals = append(a.refusals, &watchedRefusal{paused: p})
+		if len(a.refusals) > maxRefused {
+			a.refusals = slices.Delete(a.refusals, 0, 1)
+		}
+	}
+	if p.Resource != "Document" {
+		return
+	}
+	if _, known := a.documents[p.Frame]; !known {
+		a.order = append(a.order, p.Frame)
+	}
+	a.documents[p.Frame] = p
+	if len(a.order) > maxFrames {
+		delete(a.documents, a.order[0])
+		a.order = slices.Delete(a.order, 0, 1)
+	}
+}
+
+// document is the last response to a navigation of a frame.
+func (a *answers) document(frame TargetID) Paused {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.documents[frame]
+}
+
+// repeated reports whether the request of a refusal was made again since, and got an answer that is no refusal and no
+// failure.
+func (a *answers) repeated(p Paused) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.refusals, func(r *watchedRefusal) bool { return r.paused.ID == p.ID && r.repeated })
+}
