@@ -103,7 +103,11 @@ func (c *Context) await(ctx context.Context, m *Made) error {
 	act := m.Act
 	switch act.Kind {
 	case Wait:
-		return c.until(ctx, func() (bool, string, error) { return c.elements(ctx, act) })
+		err := c.until(ctx, func() (bool, string, error) { return c.elements(ctx, act) })
+		if errors.Is(err, ErrNotSeen) {
+			err = fmt.Errorf("%w: %w", ErrNotFound, err)
+		}
+		return err
 	case WaitExpression:
 		return c.until(ctx, func() (bool, string, error) { return c.expression(ctx, act) })
 	case WaitText:
