@@ -93,6 +93,7 @@ type Browser struct {
 	tabs     map[TargetID]*tabState
 	frames   map[TargetID]*tabState // the frames below a main one that acts were made in
 	contexts map[ContextID]*Context
+	spots    spots
 }
 
 // Start starts a Chromium with a fresh profile folder. ctx bounds the start, not the Chromium's life.
@@ -218,7 +219,7 @@ func (b *Browser) sent(tab TargetID, id RequestID, busy bool) {
 	}
 	b.mu.Unlock()
 	if c != nil {
-		c.sent(id, busy)
+		c.sent(tab, id, busy)
 	}
 }
 

@@ -60,7 +60,7 @@ type Context struct {
 	present    *Made                   // the last act
 	began      time.Time
 	made       int
-	asked      map[RequestID]*Made // by which act each of the last requests was sent; nil for one of the page's own
+	asked      map[RequestID]asked // the last requests
 	order      []RequestID         // of asked, oldest first
 }
 
@@ -70,7 +70,11 @@ func (b *Browser) NewContext(ctx context.Context) (*Context, error) {
 	if err != nil {
 		return nil, b.gone(fmt.Errorf("a browser context: %w", err))
 	}
+<<<<<<<
+	c := &Context{browser: b, id: id, askedLimit: askedLimit, asked: make(map[RequestID]asked)}
+=======
 	c := &Context{browser: b, id: id, askedLimit: askedLimit, asked: make(map[RequestID]*Made), refs: newRefs()}
+>>>>>>>
 	if err := c.openTab(ctx); err != nil {
 		return nil, errors.Join(err, b.engine.CloseContext(context.WithoutCancel(ctx), id))
 	}

@@ -20,7 +20,7 @@ type Driver interface {
 // Process is the Chromium to start.
 type Process struct {
 	Bin        string
-	ProfileDir string // an existing, empty folder of this Chromium's own
+	ProfileDir string // an existing folder of this Chromium's own
 	Flags      []Flag
 	Env        []string // the whole environment
 	// Guard are URL patterns, as of Fetch.enable: a request that matches one is paused before it leaves too.
@@ -29,7 +29,8 @@ type Process struct {
 	// the tab, the request's id and whether other requests or navigations of the tab are under way. A redirect tells it
 	// again under the same id. It does not block. What a driver does not tell is judged by when its response comes.
 	Sent func(tab TargetID, id RequestID, busy bool)
-	// Opened is told of each new tab, those of NewTab too, and Closed of each that is gone. They do not block.
+	// Opened is told of each new tab, those of NewTab too, of each new frame in a process of its own and of each new worker,
+	// and Closed of each that is gone. They do not block.
 	Opened func(Target)
 	Closed func(TargetID)
 	// Dialog is told of each dialog that opens in a tab. It does not block. The page's scripts stand still until AnswerDialog.

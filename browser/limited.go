@@ -26,11 +26,11 @@ func limits(p Paused) bool {
 
 // limited tells of a response that limits, when a context of ours received it.
 func (b *Browser) limited(ctx context.Context, p Paused) {
-	id, _, known := b.contextOf(ctx, p.Frame)
+	at, known := b.spotOf(ctx, p)
 	b.mu.Lock()
-	_, ours := b.contexts[id]
+	_, ours := b.contexts[at.context]
 	b.mu.Unlock()
 	if known && ours {
-		b.cfg.OnLimited(Limited{Context: id, Status: p.Status, RetryAfter: p.values(retryAfter)[0], URL: p.URL, At: b.cfg.Now()})
+		b.cfg.OnLimited(Limited{Context: at.context, Status: p.Status, RetryAfter: p.values(retryAfter)[0], URL: p.URL, At: b.cfg.Now()})
 	}
 }

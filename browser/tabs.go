@@ -61,10 +61,16 @@ func (c *Context) list(ctx context.Context) ([]TabInfo, error) {
 	return list, nil
 }
 
-// onOpened takes a new tab from the driver. It does not block.
+// onOpened takes a new tab, frame or worker from the driver. It does not block.
 func (b *Browser) onOpened(target Target) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if target.Context != "" {
+		b.spots.note(target.ID, spot{target.Context, target.ID})
+	}
+	if target.Type != "page" {
+		return
+	}
 	if c := b.contexts[target.Context]; c != nil && !b.closing {
 		b.holding.Go(func() { c.adopt(target) })
 	}

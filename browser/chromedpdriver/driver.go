@@ -163,7 +163,7 @@ func (e *engine) watchTabs(p browser.Process) {
 				var ev struct {
 					Info target.Info `json:"targetInfo"`
 				}
-				if json.Unmarshal(raw, &ev) == nil && ev.Info.Type == "page" && p.Opened != nil {
+				if json.Unmarshal(raw, &ev) == nil && p.Opened != nil {
 					p.Opened(targetOf(&ev.Info))
 				}
 			case raw := <-destroyed:

@@ -173,7 +173,7 @@ func (e *engine) dispatch(paused func(browser.Paused)) {
 			var created struct {
 				Info targetInfo `json:"targetInfo"`
 			}
-			if json.Unmarshal(ev.Params, &created) == nil && created.Info.Type == "page" && e.opened != nil {
+			if json.Unmarshal(ev.Params, &created) == nil && e.opened != nil {
 				e.opened(targetOf(&created.Info))
 			}
 		case ev.Method == "Target.targetDestroyed":

@@ -30,8 +30,8 @@ type Answer struct {
 type Verdict struct {
 	// Counts: the response is seen and its reference is used, once.
 	Counts bool
-	// Ref is the reference that counts where it is not the row's name.
-	Ref string
+	// Note is what else there is to say of it.
+	Note string
 	// Refused: the response is seen, beside the one that counts if there is one, and refused for this reason.
 	Refused Reason
 	// Unseen is why nobody who holds a browser's responses sees one; empty when it is seen.
@@ -63,6 +63,8 @@ func (v Verdict) String() string {
 	switch {
 	case v.Counts && v.Refused != "":
 		return "counts; once more it is refused: " + string(v.Refused)
+	case v.Note != "":
+		return "counts: " + v.Note
 	case v.Counts:
 		return "counts"
 	case v.Refused != "":
