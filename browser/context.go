@@ -70,11 +70,7 @@ func (b *Browser) NewContext(ctx context.Context) (*Context, error) {
 	if err != nil {
 		return nil, b.gone(fmt.Errorf("a browser context: %w", err))
 	}
-<<<<<<<
-	c := &Context{browser: b, id: id, askedLimit: askedLimit, asked: make(map[RequestID]asked)}
-=======
-	c := &Context{browser: b, id: id, askedLimit: askedLimit, asked: make(map[RequestID]*Made), refs: newRefs()}
->>>>>>>
+	c := &Context{browser: b, id: id, askedLimit: askedLimit, asked: make(map[RequestID]asked), refs: newRefs()}
 	if err := c.openTab(ctx); err != nil {
 		return nil, errors.Join(err, b.engine.CloseContext(context.WithoutCancel(ctx), id))
 	}

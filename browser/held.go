@@ -127,16 +127,10 @@ func (b *Browser) hold(look func(context.Context)) {
 // sighted gives a response that carries the watched header to OnHeld.
 func (b *Browser) sighted(ctx context.Context, p Paused, fields []string) {
 	at, known := b.spotOf(ctx, p)
-<<<<<<<
 	held := Held{paused: p, fields: fields, context: at.context, target: at.target, known: known}
 	if known {
 		held.act = b.actOf(at.context, p.Request)
-=======
-	held.context, held.target, held.known = b.contextOf(ctx, p.Frame)
-	if held.known {
-		held.act = b.actOf(held.context, p.Request)
 		held.continues = b.continuesBefore(ctx, held)
->>>>>>>
 	}
 	b.cfg.OnHeld(ctx, held)
 }
@@ -157,8 +151,6 @@ func (b *Browser) observe(p Paused) *tabState {
 	return tab
 }
 
-<<<<<<<
-=======
 // watchFrame has the responses to a frame below a tab's main one count as the tab's.
 func (b *Browser) watchFrame(frame TargetID, in *tabState) {
 	b.mu.Lock()
@@ -166,10 +158,6 @@ func (b *Browser) watchFrame(frame TargetID, in *tabState) {
 	b.frames[frame] = in
 }
 
-// contextOf finds the browser context of a frame or worker, and the target it is in: a tab that we opened, a target of its
-// own, or a frame inside a page of one of our contexts.
-func (b *Browser) contextOf(ctx context.Context, frame TargetID) (ContextID, TargetID, bool) {
->>>>>>>
 // lookFor asks Chromium where a frame or worker is: in a target of its own, or inside a page of one of our contexts.
 func (b *Browser) lookFor(ctx context.Context, frame TargetID) (spot, bool) {
 	targets, err := b.engine.Targets(ctx)
