@@ -86,12 +86,7 @@ async (path, need, mark, offset, ...nodes) => {
   }
   const there = candidates.filter((el) => el.isConnected);
   const shown = there.filter(visible);
-  const same = (a, b) => {
-    if (a === b) return true;
-    if (typeof a !== 'object' || typeof b !== 'object' || !a || !b || Array.isArray(a) !== Array.isArray(b)) return false;
-    const keys = Object.keys(b);
-    return Object.keys(a).length === keys.length && keys.every((k) => same(a[k], b[k]));
-  };
+  const same = (is, wanted) => is === wanted || wanted instanceof Object && is instanceof Object && Object.entries(wanted).every(([k, v]) => same(is[k], v));
   const unlike = (el) => Object.entries(need.properties || {}).find(([name, value]) => !same(el[name], value)) ||
     Object.entries(need.attributes || {}).find(([name, value]) => el.getAttribute(name) !== value);
   const many = {matches: there.length, shown: shown.length, unlike: shown.map(unlike).find((u) => u)?.[0] || ''};
