@@ -12,7 +12,7 @@ export PAPAVER_TEST_SANDBOX := off
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check conformance lint fuzz interop simulate soak
+.PHONY: help build demo test check conformance lint fuzz interop simulate crash soak
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,3 +55,7 @@ simulate: ## play SEEDS (100000) seeds of the simulator and find each deliberate
 soak: ## run four Sessions at two Companies for SOAK (30m) and count what is missed, mixed or left (flags in SOAK_FLAGS=)
 	@scripts/chromium ensure >/dev/null
 	@scripts/soak $(SOAK_FLAGS)
+
+crash: ## kill the real program wherever it writes or sends, and write docs/crash-matrix.md (some minutes)
+	@scripts/chromium ensure >/dev/null
+	@scripts/crash

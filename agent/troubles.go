@@ -155,9 +155,9 @@ func ledgerTrouble(err error) error {
 func next(standing []opsweb.State) string {
 	switch {
 	case slices.ContainsFunc(standing, opsweb.State.Spent):
-		return "an approval may have reached the Company: run papaver ledger list, and ask the Company before the action is made again"
+		return "an approval may have reached the Company: papaver ledger list shows it, and papaver run --resume looks up what became of it; don't make the action again before that"
 	case slices.Contains(standing, opsweb.Asking):
-		return "open questions stay open, and nothing was approved: run papaver ledger list"
+		return "open questions stay open, and nothing was approved: papaver ledger list shows them, and papaver run --resume asks again"
 	case len(standing) > 0:
 		return "no approval was sent, so nothing is performed: run papaver ledger list"
 	default:
@@ -202,7 +202,7 @@ func standingTrouble(round string, s opsweb.Standing) *trouble.Error {
 		What:   "the outcome of an operation is not known, the run ended before: " + s.Why,
 		Done:   "the approval was recorded, and the browser may have made the request again",
 		Undone: "it is not known whether the action was performed",
-		Next:   "run papaver ledger show " + round + ", and ask the Company before the action is made again",
+		Next:   "run papaver ledger show " + round + ", then papaver run --resume, which looks up what became of it; ask the Company before the action is made again",
 	}
 	switch s.State {
 	case opsweb.Sending:
@@ -226,7 +226,7 @@ func roundTrouble(round string, s opsweb.SettledAs) *trouble.Error {
 	case opsweb.Unknown:
 		return &trouble.Error{
 			What: "the outcome of an operation is not known: " + s.Why, Done: "what papaver ledger show " + round + " lists",
-			Undone: "it is not known whether the action was performed", Next: "run papaver ledger show " + round + ", and ask the Company before the action is made again",
+			Undone: "it is not known whether the action was performed", Next: "run papaver ledger show " + round + ", then papaver run --resume, which looks up what became of it; ask the Company before the action is made again",
 		}
 	default:
 		return nil

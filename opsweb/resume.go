@@ -84,6 +84,23 @@ func (p Past) replayed() bool {
 	return slices.ContainsFunc(p.Records, func(r ledger.Record) bool { return r.Kind == "replaying" })
 }
 
+// lastAsked is the revision that the User was asked about last; of a round that was never asked about, its last one.
+func (p Past) lastAsked() string {
+	last, of := p.Revision, ""
+	for _, rec := range p.Records {
+		switch rec.Kind {
+		case "operation":
+			var o Operation
+			if json.Unmarshal(rec.Data, &o) == nil {
+				of = o.Revision
+			}
+		case "question":
+			last = of
+		}
+	}
+	return last
+}
+
 // asked is what the User was told of a revision beside its terms, when they were asked about it.
 func (p Past) asked(revision string) ([]string, bool) {
 	var lines []string
@@ -191,8 +208,8 @@ func (r *round) remember(p Past) error {
 		}
 		return nil
 	}
-	if op, known := p.operation(p.Revision); known {
-		r.op = op
+	if op, known := p.operation(p.lastAsked()); known {
+		r.op = op // what the User saw last: terms that are fetched anew are compared with it
 	}
 	if len(r.resumed.others) == 0 {
 		return fmt.Errorf("%w: the ledger holds no reference of it", ErrNotTaken)
