@@ -36,6 +36,10 @@ type wire struct {
 	cert   atomic.Pointer[tls.Certificate]
 	own    authority
 
+	// h2 speaks HTTP/2 on the connection of a number, from 1 on; nil: HTTP/1.1 on all, and for each request one where it is set.
+	h2   func(*tls.Conn)
+	h2At int
+
 	mu      sync.Mutex
 	script  []step
 	dialled []string
@@ -146,13 +150,14 @@ func (w *wire) lookup(context.Context, string) ([]netip.Addr, error) {
 func (w *wire) dial(_ context.Context, _, address string) (net.Conn, error) {
 	w.mu.Lock()
 	w.dialled = append(w.dialled, address)
+	number := len(w.dialled)
 	w.mu.Unlock()
 	if address != endpointAddress {
 		w.t.Errorf("%s is dialled", address)
 	}
 	ours, theirs := net.Pipe()
 	broken := new(atomic.Bool)
-	w.served.Go(func() { w.serve(&end{theirs, broken}) })
+	w.served.Go(func() { w.serve(&end{theirs, broken}, number) })
 	return &end{ours, broken}, nil
 }
 
@@ -167,8 +172,8 @@ func (w *wire) next() (step, bool) {
 	return s, true
 }
 
-// serve is one connection.
-func (w *wire) serve(raw *end) {
+// serve is the connection of a number.
+func (w *wire) serve(raw *end, number int) {
 	defer func() { _ = raw.Close() }()
 	stop := make(chan struct{})
 	defer close(stop)
@@ -179,8 +184,16 @@ func (w *wire) serve(raw *end) {
 		case <-stop:
 		}
 	})
-	conn := tls.Server(raw, &tls.Config{Certificates: []tls.Certificate{*w.cert.Load()}, NextProtos: []string{"http/1.1"}})
+	protocols := []string{"http/1.1"}
+	if w.h2 != nil && number == w.h2At {
+		protocols = []string{"h2"}
+	}
+	conn := tls.Server(raw, &tls.Config{Certificates: []tls.Certificate{*w.cert.Load()}, NextProtos: protocols})
 	if conn.Handshake() != nil {
+		return
+	}
+	if conn.ConnectionState().NegotiatedProtocol == "h2" {
+		w.h2(conn)
 		return
 	}
 	c := &cut{conn, raw}
@@ -232,7 +245,7 @@ func (w *wire) respond(a answer) *http.Response {
 	}
 	return &http.Response{
 		StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Content-Type": {"application/json"}},
-		Body: io.NopCloser(strings.NewReader(a.body)), ContentLength: int64(len(a.body)),
+		Body: io.NopCloser(strings.NewReader(a.body)), ContentLength: int64(len(a.body)), Close: w.h2 != nil,
 	}
 }
 
