@@ -50,6 +50,9 @@ type Config struct {
 	Chromium  string // path; empty: looked for
 	NoSandbox bool
 	Headful   bool
+	// Allowed are the only hosts that the browser connects to, as browser.CheckAllowed takes them; empty: all. The Company's
+	// own are not added. Our own requests are not meant.
+	Allowed []string
 
 	// Profile forces the version of the protocol that is spoken. Nil: the newest of ours that the Company offers.
 	Profile *profile.Profile
@@ -98,6 +101,7 @@ type Agent struct {
 	pace     *pace.Pace
 	clocks   *skew.Clocks
 	own      ownPages
+	keptOff  keptOff
 	server   *attach.Server
 
 	// life is the run's own: it ends with Close, or with the cause when Chromium ends under it.
@@ -131,6 +135,11 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 	}
 	if cfg.Events == nil {
 		cfg.Events = func(Event) {}
+	}
+	for _, pattern := range cfg.Allowed {
+		if err := browser.CheckAllowed(pattern); err != nil {
+			return nil, fmt.Errorf("agent: allowed hosts: %w", err)
+		}
 	}
 	a := &Agent{cfg: cfg}
 	a.pace = pace.New(pace.Config{Company: a.visits.company, Told: a.held, Now: cfg.Now})

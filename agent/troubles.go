@@ -60,11 +60,22 @@ func browserTrouble(err error, done, undone string) error {
 		t.What = "as root Chromium does not start with its sandbox on"
 		t.Next = "run papaver as an ordinary user, or give --sandbox=false"
 		t.Err = nil
+	case errors.Is(err, browser.ErrNotHeld):
+		t.What = "this Chromium does not hold responses for us, so an operation could be missed"
+		t.Next = "use another version of Chromium; no Session is joined with this one"
 	case errors.Is(err, browser.ErrGone):
 		t.What = "Chromium ended"
 		t.Next = "try again; when it ends again, run papaver doctor"
 	}
 	return t
+}
+
+// notAllowedTrouble is a site that the run's own list of hosts leaves out.
+func notAllowedTrouble(where company.Address) error {
+	return &trouble.Error{
+		What: where.Domain() + " is not among the hosts that the browser may connect to", Done: "nothing", Undone: "no browser was started and no page was opened",
+		Next: "allow " + where.Domain() + " too",
+	}
 }
 
 // notSignedInTrouble is a run that is to be signed in where no sign-in is kept.

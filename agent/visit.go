@@ -56,6 +56,9 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !browser.Allows(a.cfg.Allowed, where.Domain()) {
+		return nil, notAllowedTrouble(where)
+	}
 	v := &Visit{agent: a, lost: make(map[string]int), joining: make(chan struct{}, 1)}
 	a.progress.doing("reading what " + where.Domain() + " publishes")
 	v.company, err = company.Discover(ctx, a.client, where, company.Options{Profile: a.cfg.Profile, Cache: a.documents()})
@@ -132,12 +135,18 @@ func (a *Agent) startBrowser(ctx context.Context) error {
 	for _, notice := range how.Notices {
 		a.cfg.Logger.Warn("a named host is not trusted", "why", notice)
 	}
-	b, err := browser.Start(ctx, browser.Config{
+	cfg := browser.Config{
 		Driver: a.cfg.Driver, Bin: a.cfg.Chromium, NoSandbox: a.cfg.NoSandbox, Headful: a.cfg.Headful,
 		HostResolverRules: how.HostResolverRules, LeafKeys: how.LeafKeys, Private: a.reach.Named, UsersOwn: a.own.holds,
-		OnProfile: func(dir string) error { return a.writeLine(ctx, lineChromium, chromiumLine{Profile: dir}) },
-		Watch:     opsweb.Header, OnHeld: a.ops.Held, OnLimited: a.limited, Now: a.cfg.Now,
-	})
+		Allowed: a.cfg.Allowed, OnKeptOff: a.offLimits,
+		Watch: opsweb.Header, OnHeld: a.ops.Held, OnLimited: a.limited, Now: a.cfg.Now,
+	}
+	b, err := browser.Start(ctx, cfg)
+	if err == nil {
+		if err = a.checked(ctx, b, cfg); err != nil {
+			err = errors.Join(err, b.Close(ctx))
+		}
+	}
 	if err != nil {
 		return browserTrouble(err, "what the site publishes was read", "no page was opened")
 	}

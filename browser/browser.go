@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -86,6 +87,8 @@ type Browser struct {
 
 	holding sync.WaitGroup
 	answers *answers
+
+	probe atomic.Pointer[probe] // the self-check under way
 
 	mu       sync.Mutex
 	closing  bool

@@ -61,5 +61,5 @@ func (b *Browser) mayReach(address string) bool {
 		name := strings.ToLower(host)
 		local = name == "localhost" || strings.HasSuffix(name, ".localhost")
 	}
-	return !local || (b.cfg.Private != nil && b.cfg.Private(host))
+	return !local || b.probes(address) || (b.cfg.Private != nil && b.cfg.Private(host))
 }

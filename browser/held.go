@@ -88,6 +88,7 @@ func (b *Browser) handle(p Paused) {
 		return
 	}
 	b.unresolved(p)
+	b.probed(p)
 	tab := b.observe(p)
 	if tab != nil && tab.refuses(p) {
 		ctx, cancel := context.WithTimeout(b.life, releaseTimeout)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/papaver-agent/papaver/account"
 	"github.com/papaver-agent/papaver/agent"
+	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/flow"
 	"github.com/papaver-agent/papaver/internal/trouble"
@@ -29,6 +30,7 @@ type runOptions struct {
 	signedIn bool
 	account  string
 	driver   string
+	allow    list
 	sandbox  bool
 	headful  bool
 	timeout  time.Duration
@@ -47,6 +49,7 @@ func runFlags() *runOptions {
 	o.StringVar(&o.account, "account", "", "with --signed-in: which of your accounts there (`LABEL`), when there are several")
 	o.StringVar(&o.driver, "driver", drivers[0].name, "what drives Chromium (`NAME`): chromedp or rod")
 	o.way = o.addWay()
+	o.Var(&o.allow, "allow", "let the browser connect to the Company's own hosts and to this one alone (`HOST`, or *.HOST for those below it); may be repeated")
 	o.BoolVar(&o.sandbox, "sandbox", true, "Chromium's sandbox; as root Chromium needs --sandbox=false")
 	o.BoolVar(&o.headful, "headful", false, "show the browser's window")
 	o.DurationVar(&o.timeout, "timeout", 10*time.Minute, "for the whole run, without the time that waits for a person")
@@ -100,6 +103,11 @@ func runRun(ctx context.Context, e env, args []string) error {
 	if err := o.way.check(); err != nil {
 		return err
 	}
+	for _, host := range o.allow {
+		if err := browser.CheckAllowed(host); err != nil {
+			return usagef("--allow %v", err)
+		}
+	}
 	f, hash := &flow.Flow{Title: "settle what runs before left"}, ""
 	if len(words) > 0 {
 		values, err := o.values.ask(ctx, o.noInput)
@@ -119,6 +127,15 @@ func runRun(ctx context.Context, e env, args []string) error {
 		return o.notBegun(e, err)
 	}
 	return o.run(ctx, e, dir, f, hash)
+}
+
+// allowed are the hosts that the browser is kept to: with --allow the Company's own and those, else all.
+func (o *runOptions) allowed() []string {
+	where, err := company.ParseAddress(o.company)
+	if len(o.allow) == 0 || err != nil {
+		return nil
+	}
+	return append([]string{where.Domain(), "*." + where.Domain()}, o.allow...)
 }
 
 // notBegun says in the events too that a run ended before it began.
@@ -143,7 +160,7 @@ func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow, h
 	a, err := agent.Start(ctx, agent.Config{
 		Home: dir, Driver: driverOf(o.driver), ConnectTo: o.way.connectTo, CACerts: o.way.cacerts,
 		Profile: o.profile.forced, SignedIn: o.signedIn, Account: o.account, Keyring: account.OSKeyring(e.getenv),
-		NoSandbox: !o.sandbox, Headful: o.headful, NoInput: o.noInput, Key: key, OpenLedger: e.faults.openLedger, Wrap: e.faults.wrap,
+		NoSandbox: !o.sandbox, Headful: o.headful, Allowed: o.allowed(), NoInput: o.noInput, Key: key, OpenLedger: e.faults.openLedger, Wrap: e.faults.wrap,
 		Flow: hash, Title: f.Title, Steps: f.Labels(), Events: ui.event, Now: e.now, Logger: slog.New(slog.NewTextHandler(ui, nil)),
 	})
 	if err != nil {
