@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image/png"
@@ -260,6 +261,8 @@ func TestAnActSaysWhatItSawInstead(t *testing.T) {
 			"a link out of the folder":  {on("#f", browser.Act{Kind: browser.Upload, Files: []string{link}}), browser.ErrUpload, "no folder that was allowed"},
 			"a file elsewhere":          {on("#f", browser.Act{Kind: browser.Upload, Files: []string{hidden}}), browser.ErrUpload, "no folder that was allowed"},
 			"a folder":                  {on("#f", browser.Act{Kind: browser.Upload, Files: []string{allowed}}), browser.ErrUpload, "is no file"},
+			"elements":                  {on("option", browser.Act{Kind: browser.Wait, Elements: browser.Elements{Count: 9}}), browser.ErrNotSeen, "visible elements match"},
+			"no selector":               {on("[[", browser.Act{Kind: browser.Wait}), browser.ErrNotFound, "that is not a selector"},
 			"a text":                    {browser.Act{Kind: browser.WaitText, Text: browser.Text{Is: "thanks"}}, browser.ErrNotSeen, `the page says "`},
 			"a text that stays":         {browser.Act{Kind: browser.WaitText, Text: browser.Text{Is: "B", Gone: true}}, browser.ErrNotSeen, "the text is there"},
 			"a URL":                     {browser.Act{Kind: browser.WaitURL, URL: "*/elsewhere"}, browser.ErrNotSeen, "the page is"},
@@ -333,6 +336,41 @@ func TestAnActWaitsForWhatItLeadsTo(t *testing.T) {
 		picture, decoded := png.Decode(bytes.NewReader(shot))
 		if err != nil || decoded != nil || picture.Bounds().Dx() > 200 || picture.Bounds().Dy() > 60 {
 			t.Errorf("a picture of a button: %d bytes, %v, %v", len(shot), err, decoded)
+		}
+	})
+}
+
+func TestElementsAreCountedAndComparedUntilTheyFit(t *testing.T) {
+	eachDriver(t, func(t *testing.T, driver browser.Driver) {
+		site := newPages(t)
+		b := start(t, driver, func(context.Context, browser.Held) {})
+		c := newContext(t, b)
+		do(t, c, browser.Act{Kind: browser.Navigate, URL: site.page("/page", `<ul><li class=x data-n=1>a<li class=x>b<li class=x hidden>c</ul><input id=i value=v>`)})
+		for name, test := range map[string]struct {
+			selectors [][]string
+			elements  browser.Elements
+			fits      bool
+		}{
+			"one or more":              {[][]string{{".x"}}, browser.Elements{}, true},
+			"exactly the visible ones": {[][]string{{".none"}, {".x"}, {"input"}}, browser.Elements{Operator: "==", Count: 2}, true},
+			"more than there are":      {[][]string{{".x"}}, browser.Elements{Count: 3}, false},
+			"at most":                  {[][]string{{".x"}}, browser.Elements{Operator: "<=", Count: 2}, true},
+			"none, and there are some": {[][]string{{".x"}}, browser.Elements{Operator: "==", Counted: true}, false},
+			"none":                     {[][]string{{".none"}}, browser.Elements{Operator: "==", Counted: true}, true},
+			"hidden, and it is not":    {[][]string{{".x"}}, browser.Elements{Hidden: true}, false},
+			"hidden":                   {[][]string{{".x[hidden]"}}, browser.Elements{Hidden: true}, true},
+			"a property":               {[][]string{{"#i"}}, browser.Elements{Properties: map[string]json.RawMessage{"value": json.RawMessage(`"v"`)}}, true},
+			"another property":         {[][]string{{"#i"}}, browser.Elements{Properties: map[string]json.RawMessage{"value": json.RawMessage(`"w"`)}}, false},
+			"an attribute":             {[][]string{{"#i"}}, browser.Elements{Attributes: map[string]string{"value": "v"}}, true},
+			"an attribute of one":      {[][]string{{".x"}}, browser.Elements{Attributes: map[string]string{"data-n": "1"}}, false},
+		} {
+			act := browser.Act{Kind: browser.Wait, Selectors: test.selectors, Elements: test.elements}
+			if !test.fits {
+				act.Timeout = gone
+			}
+			if _, err := c.Do(t.Context(), act); (err == nil) != test.fits || (err != nil && !errors.Is(err, browser.ErrNotSeen)) {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
 	})
 }

@@ -25,31 +25,12 @@ func (c *Context) point(ctx context.Context, m *Made) (bool, error) {
 	if err := c.front(ctx); err != nil {
 		return false, err
 	}
-	at, err := c.locate(ctx, m)
+	seen, err := c.find(ctx, m)
 	if err != nil {
 		return false, err
 	}
-	if at, err = c.offset(ctx, at, m.Act.Pointer.Offset); err != nil {
-		return false, err
-	}
 	c.begin(m)
-	return true, c.press(ctx, m.Act, at.x, at.y)
-}
-
-// offset goes from the middle of an element to another place in it.
-func (c *Context) offset(ctx context.Context, at place, to *Point) (place, error) {
-	if to == nil {
-		return at, nil
-	}
-	var size Point
-	if err := c.tab.tab.CallIn(ctx, at.frame, `(el) => { const box = el.getBoundingClientRect(); return {X: box.width, Y: box.height} }`, &size, at.node); err != nil {
-		return place{}, err
-	}
-	if to.X >= 0 && to.Y >= 0 && to.X < size.X && to.Y < size.Y {
-		at.x += to.X - size.X/2
-		at.y += to.Y - size.Y/2
-	}
-	return at, nil
+	return true, c.press(ctx, m.Act, seen.X, seen.Y)
 }
 
 // press does with the pointer at a point what the act says. What it presses it releases, also after an error.
