@@ -42,6 +42,12 @@ func (r *round) lookUpEarlier(ctx context.Context) (move, error) {
 	if m, err := r.endedBefore(Performed); err != nil || m.on != "" {
 		return m, err
 	}
+	if m, err := r.afterFlow(ctx); err != nil || m.on != "" {
+		return m, err
+	}
+	if m, err := r.repeatsElsewhere(); err != nil || m.on != "" {
+		return m, err
+	}
 	for {
 		open, err := r.earlier(op)
 		if err != nil {
@@ -105,7 +111,7 @@ func (r *round) endedBefore(as Outcome) (move, error) {
 		switch {
 		case as == Performed && p.Outcome == Performed:
 			return settlef(Performed, "it was performed already, by the approval of round %s; the new reference is not approved", p.ID), nil
-		case as == Declined && p.Verdict == Declined && p.sent != nil && s.Revision == r.op.Revision:
+		case as == Declined && r.declinedBy(p):
 			return settle(Declined, "the Company declined an approval of this very revision before; it is not approved again"), nil
 		}
 	}
@@ -163,10 +169,10 @@ func (r *round) afterEarlier(ctx context.Context, p Past, op operation.Operation
 		if p, err = r.now(p); err != nil {
 			return move{}, err
 		}
-		r.looks(p)
 		if next := p.Approval(); next == nil || next.Reference != sent.Reference {
-			return r.endedBefore(Performed) // what else there is of it is looked at next
+			return r.endedBefore(Performed) // another approval of it is looked up next
 		}
+		r.looks(p)
 	}
 }
 

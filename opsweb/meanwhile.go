@@ -2,6 +2,7 @@ package opsweb
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,20 +21,21 @@ var errMeanwhile = errors.New("another round holds the operation")
 // maxMeanwhile is how often a round looks again because of that.
 const maxMeanwhile = 8
 
-// unless is the condition of the line of an event; nil for a line that has none. The events are those by which an
-// approval leaves for the first time, an earlier one is taken over, and the right to perform is spent.
-func (r *round) unless(on Event) func([]ledger.Record) error {
-	switch on {
-	case evSend, evApprovedBefore:
+// unless is the condition of the line of a move; nil for a line that has none. The moves are those by which the User is asked,
+// an approval leaves for the first time, an earlier one is taken over, the right to perform is spent, and the operation is said
+// not to be performed.
+func (r *round) unless(m move) func([]ledger.Record) error {
+	switch {
+	case m.on == evQuestion, m.on == evSend, m.on == evApprovedBefore, r.denies(m):
 		return func(records []ledger.Record) error {
 			for _, p := range roundsOf(records, r.op.ID) {
-				if r.heldBy(p) {
+				if r.heldBy(p) || (m.on == evQuestion || m.on == evSend) && r.declinedBy(p) {
 					return fmt.Errorf("%w: round %s", errMeanwhile, p.ID)
 				}
 			}
 			return nil
 		}
-	case evReplay:
+	case m.on == evReplay:
 		return func(records []ledger.Record) error {
 			rounds := roundsOf(records, r.op.ID)
 			at := slices.IndexFunc(rounds, func(p Past) bool { return p.ID == r.id })
@@ -51,10 +53,85 @@ func (r *round) unless(on Event) func([]ledger.Record) error {
 	return nil
 }
 
+// denies reports whether a move says that the round's operation is not performed.
+func (r *round) denies(m move) bool {
+	return m.on == evSettle && r.op.ID != "" && m.outcome != Performed && m.outcome != Unknown
+}
+
+// carry applies a move. One that says that the operation is not performed is held against what other rounds of it came to,
+// also while it is being written down.
+func (r *round) carry(ctx context.Context, m move) error {
+	if !r.denies(m) {
+		return r.apply(ctx, m)
+	}
+	for tries := 1; ; tries++ {
+		said, err := r.deniedMeanwhile(ctx, m)
+		if err != nil {
+			return err
+		}
+		if err = r.apply(ctx, said); !errors.Is(err, errMeanwhile) || tries >= maxMeanwhile {
+			return err
+		}
+	}
+}
+
+// deniedMeanwhile is m, or what another round of the operation came to.
+func (r *round) deniedMeanwhile(ctx context.Context, m move) (move, error) {
+	held, err := r.heldMeanwhile(ctx)
+	switch {
+	case err != nil || held.on == "":
+		return m, err
+	case held.on == evApprovedBefore:
+		held = settlef(Unknown, "another round's approval of it is recorded, and can be used until %s", r.op.ExpiresAtSent)
+	}
+	held.verdict = m.outcome
+	if s, ok := held.body.(SettledAs); ok {
+		s.Verdict = m.outcome
+		held.body = s
+	}
+	return held.telling(m.tells), nil
+}
+
+// repeatsElsewhere settles a round whose request is the very one of another round of this run, when that one's operation is in
+// the hands of another run: a page that asks again gets a new operation for the same action as soon as the first is
+// performed, by whoever. There is no event when nothing speaks against asking.
+func (r *round) repeatsElsewhere() (move, error) {
+	records, err := r.ops.cfg.Ledger.Records(r.ops.life)
+	if err != nil {
+		return move{}, fmt.Errorf("round %s: the ledger could not be read for what it repeats: %w", r.id, err)
+	}
+	r.ops.mu.Lock()
+	defer r.ops.mu.Unlock()
+	own := make(map[string]bool)
+	for _, other := range r.ops.rounds {
+		own[other.id] = true
+	}
+	for _, other := range r.ops.rounds {
+		ours := r.act() != nil && r.act() == other.act()
+		if other == r || other.site != r.site || other.op.ID == "" || other.op.ID == r.op.ID || !other.ownLocked(r.held) || r.act() != nil && !ours {
+			continue
+		}
+		for _, p := range roundsOf(records, other.op.ID) {
+			if own[p.ID] || p.last() == nil || p.last().OperationID != other.op.ID || p.last().Issuer != r.site.company.Issuer {
+				continue
+			}
+			if p.Approval() != nil || ours && p.Outcome == Performed {
+				return settlef(Failed, "the same request was made before for operation %s, which another run approved in round %s; nobody was asked about this one", other.op.ID, p.ID), nil
+			}
+		}
+	}
+	return move{}, nil
+}
+
 // heldBy reports whether the round p, another one of r's operation, holds it: what was approved in it was performed, or may
 // be with the Company and was not looked up since.
 func (r *round) heldBy(p Past) bool {
 	return p.ID != r.id && r.about(p) && (p.Outcome == Performed || p.Approval() != nil && !r.looked[p.place()])
+}
+
+// declinedBy reports whether the Company declined, in the other round p, the revision that r is about (OPS3-6.88).
+func (r *round) declinedBy(p Past) bool {
+	return p.ID != r.id && r.about(p) && p.Verdict == Declined && p.sent != nil && p.sent.Revision == r.op.Revision
 }
 
 // about reports whether the last approval of p was one of r's operation.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/ledger"
@@ -220,6 +221,86 @@ func TestOfTwoRunsWithOneRecordedApprovalOneMakesTheActAgain(t *testing.T) {
 		}
 		if s.performed != 1 || strings.Contains(first.trace(), "PRESS") || count(w.disk.records(), "replaying") != 1 {
 			t.Errorf("performed %d times, %d lines of an act\n%s", s.performed, count(w.disk.records(), "replaying"), first.trace())
+		}
+	})
+}
+
+// Two runs ask about one operation. What the other one's answer came to is what it came to, also where nobody answers here
+// or the User says no; and what the Company declined there is not approved here.
+//
+// Clauses: OPS3-6.88, OPS3-7.13, OPS3-7.14
+func TestWhatAnotherRunCameToMeanwhileIsNotDeniedHere(t *testing.T) {
+	for name, tc := range map[string]struct {
+		says    []say
+		decline bool
+		outcome Outcome
+	}{
+		"performed there, no here":        {[]say{no}, false, Performed},
+		"performed there, no answer here": {nil, false, Performed},
+		"declined there, yes here":        {[]say{yes}, true, Declined},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, s := newWorld(t), newShop()
+				w.company.live, w.chrome.live = s.answer, s.page
+				if tc.decline {
+					w.company.live = func(p post) answer {
+						if p.approval != "" {
+							s.approved[approvalMembers(p.approval)["reference"]]++
+							return declined("")
+						}
+						return s.answer(p)
+					}
+				}
+				a, b := w.beside("run_a", &gate{n: 3}, nil), w.beside("run_b", &gate{}, nil)
+				for _, r := range []*world{a, b} {
+					r.press(r.tab)
+				}
+				synctest.Wait() // both Users are asked
+				stop := a.answers(yes)
+				w.must(a.settle())
+				stop()
+				defer b.answers(tc.says...)()
+				w.must(b.settle())
+				if got := b.ops.Outcomes(); !slices.Equal(got, []Outcome{tc.outcome}) || len(s.approved) != 1 {
+					t.Errorf("outcomes = %v, want %s; %d approvals left", got, tc.outcome, len(s.approved))
+				}
+			})
+		})
+	}
+}
+
+// A page that asks again gets another operation as soon as the first is performed, also when another run approved that: nobody
+// is asked about it while that one's end is not known.
+//
+// Clauses: OPS3-7.14, OPS3-7.22
+func TestAPageThatAsksAgainForWhatAnotherRunApprovedBringsNoQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := newWorld(t), newShop()
+		w.chrome.live = s.page
+		w.company.live = func(p post) answer {
+			switch {
+			case p.ref == "r9":
+				return termsOf("exc_2", "v1", time.Hour)
+			case p.approval != "":
+				return answer{status: http.StatusBadGateway}
+			}
+			return s.answer(p)
+		}
+		a, b := w.beside("run_a", &gate{n: 3}, nil), w.beside("run_b", &gate{}, nil)
+		for _, r := range []*world{a, b} {
+			r.press(r.tab)
+		}
+		synctest.Wait()
+		defer a.answers(yes)()
+		w.must(a.settle())
+		b.byItself(refusedScript("r9"))
+		synctest.Wait()
+		if requests, _ := b.ops.Desk().Pending(); len(requests) != 1 || requests[0].Question.Operation.ID != "exc_1" {
+			t.Errorf("asked: %+v", requests)
+		}
+		if got := b.ops.Outcomes(); !slices.Equal(got, []Outcome{Failed}) {
+			t.Errorf("outcomes = %v", got)
 		}
 	})
 }

@@ -107,6 +107,7 @@ var arrows = [...]arrow{
 	{Resighted, evNewReference, Sighted, "new-reference"},
 	{Resighted, evSettle, Settled, "settled"},
 
+	{Fetched, evSame, Merged, "same-operation"},              // asked for by the flow that was run again to finish another one
 	{Fetched, evApprovedBefore, Recorded, "approved-before"}, // by an earlier run, and not used up
 	{Fetched, evQuestion, Asking, "question"},
 	{Fetched, evNewTerms, Fetched, "operation"}, // another reference named them, and these have expired

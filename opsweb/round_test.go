@@ -55,7 +55,7 @@ func TestEveryRowOfTheTableIsTakenByAStory(t *testing.T) {
 			})
 		}
 	}
-	for name, run := range map[string]func(*testing.T) *world{"offered meanwhile": offeredMeanwhile, "approved before": approvedBefore, "offered in time": offeredInTime, "sent meanwhile": sentMeanwhile} {
+	for name, run := range map[string]func(*testing.T) *world{"offered meanwhile": offeredMeanwhile, "approved before": approvedBefore, "offered in time": offeredInTime, "sent meanwhile": sentMeanwhile, "merged by a flow": mergedByFlow} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				for _, p := range History(run(t).disk.records()) {

@@ -27,6 +27,9 @@ func (r *round) prepare(ctx context.Context) (move, error) {
 	if m, err := r.heldMeanwhile(ctx); err != nil || m.on != "" {
 		return m, err
 	}
+	if m, err := r.endedBefore(Declined); err != nil || m.on != "" {
+		return m, err
+	}
 	// The permission ends with the revision; it is looked at here, immediately before it is used.
 	if !r.companyTime().Before(r.decision.ExpiresAt) {
 		return settle(Expired, "it expired between the answer and the sending"), nil

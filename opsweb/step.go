@@ -118,7 +118,7 @@ func (r *round) run(ctx context.Context) {
 		}
 		m, err := r.work(ctx)
 		if err == nil {
-			err = r.apply(ctx, r.whileAlive(m))
+			err = r.carry(ctx, r.whileAlive(m))
 		}
 		if errors.Is(err, errMeanwhile) && meanwhile < maxMeanwhile {
 			meanwhile++
@@ -193,7 +193,7 @@ func (r *round) apply(ctx context.Context, m move) error {
 	if !m.written {
 		writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 		defer cancel()
-		if _, err := r.ops.cfg.Ledger.Append(writing, ledger.Entry{Kind: a.line, Round: r.id, Data: m.body, Claim: m.claim, Unless: r.unless(m.on)}); err != nil {
+		if _, err := r.ops.cfg.Ledger.Append(writing, ledger.Entry{Kind: a.line, Round: r.id, Data: m.body, Claim: m.claim, Unless: r.unless(m)}); err != nil {
 			return fmt.Errorf("round %s: %s was not written down: %w", r.id, a.line, err)
 		}
 	}

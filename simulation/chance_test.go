@@ -67,6 +67,9 @@ const (
 	userLate          fault = "User: answers after the deadline"
 	userWithdraws     fault = "User: no after a yes"
 	userOtherTerms    fault = "User: answers what an older screen showed"
+	flowAgain         fault = "resumed: the flow is run again"
+	newFile           fault = "ledger: goes on in a new file"
+	twoRuns           fault = "two processes at once"
 	machineSleeps     fault = "the machine sleeps"
 	clockWrong        fault = "the machine's clock is wrong"
 )

@@ -27,6 +27,26 @@ type disk struct {
 	pending []byte // written after them
 }
 
+// disks are all that one process has opened: the ledger goes on in new files.
+type disks struct {
+	mu   sync.Mutex
+	list []*disk
+}
+
+func (d *disks) add(one *disk) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.list = append(d.list, one)
+}
+
+func (d *disks) die() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, one := range d.list {
+		one.dies()
+	}
+}
+
 func (p *process) openDisk(path string) (ledger.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
@@ -36,8 +56,9 @@ func (p *process) openDisk(path string) (ledger.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.disk = &disk{File: f, p: p, durable: info.Size()}
-	return p.disk, nil
+	d := &disk{File: f, p: p, durable: info.Size()}
+	p.disks.add(d)
+	return d, nil
 }
 
 func (d *disk) Write(b []byte) (int, error) {
@@ -47,6 +68,9 @@ func (d *disk) Write(b []byte) (int, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if info, err := d.Stat(); err == nil && len(d.pending) == 0 {
+		d.durable = info.Size() // with what others appended
+	}
 	if c.meetsAt(diskFull, 0.2) {
 		n, err := d.File.Write(b[:c.number("disk", len(b))])
 		d.pending = append(d.pending, b[:n]...)
@@ -73,6 +97,9 @@ func (d *disk) Sync() error {
 	d.pending = nil
 	d.mu.Unlock()
 	for _, rec := range decode(lines) {
+		if d.p.world.misses(rec) {
+			d.p.world.recount()
+		}
 		d.p.story("  ledger: %s %s %s", rec.Kind, rec.Round, short(rec.Data))
 		d.p.world.judge.line(d.p, rec)
 	}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"os"
 	"path/filepath"
 
 	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/ledger"
+	"github.com/papaver-agent/papaver/opsweb"
 )
 
 // judge holds what the agent does against what it promised. It is guarded by the world's lock; a method that takes the
@@ -108,6 +108,9 @@ func (j *judge) line(p *process, rec ledger.Record) {
 }
 
 func (j *judge) lineLocked(p *process, rec ledger.Record) {
+	if rec.Seq <= j.seq {
+		return // recounted
+	}
 	j.seq = max(j.seq, rec.Seq)
 	var f fields
 	if err := json.Unmarshal(rec.Data, &f); err != nil {
@@ -138,6 +141,8 @@ func (j *judge) lineLocked(p *process, rec ledger.Record) {
 			p.replayLines++
 			p.lastReplay = r.id
 		}
+	case "resumed":
+		r.p, r.outcome = p, ""
 	case "same-operation":
 		r.merged = true
 	case "settled":
@@ -237,6 +242,12 @@ func (j *judge) asked(p *process, r approval.Request) {
 	if string(op.Terms.Raw()) != rev.terms() || !op.ExpiresAt.Equal(rev.expires) || !r.Question.Deadline.Equal(rev.expires) {
 		j.w.violates("a question shows other terms than those of %s %s", op.ID, op.Revision)
 	}
+	if r.Question.Kind == approval.KindRerun {
+		if k := j.of(op.ID); k.is != "approved" {
+			j.w.violates("a question whether the flow is run again for %s, of which the agent knows: %s", op.ID, k.is)
+		}
+		return
+	}
 	if j.declined[op.ID+" "+op.Revision] {
 		j.w.violates("a question about %s %s, which the Company declined", op.ID, op.Revision)
 	}
@@ -255,7 +266,7 @@ func (j *judge) says(p *process, r approval.Request, said bool) {
 	j.w.mu.Lock()
 	defer j.w.mu.Unlock()
 	op := r.Question.Operation
-	if said {
+	if said && r.Question.Kind != approval.KindRerun {
 		j.yeses = append(j.yeses, &yes{p: p, request: r.ID, op: op.ID, rev: op.Revision, terms: string(op.Terms.Raw()), at: j.w.agentNow().Unix()})
 	}
 }
@@ -311,7 +322,7 @@ func (j *judge) leaves(p *process, sent post) {
 	}
 	var given *yes
 	for _, y := range j.yeses {
-		if y.op == a.operation && y.rev == a.revision && y.at == a.at && y.p == p && (y.header == a.header || given == nil && y.header == "") {
+		if y.op == a.operation && y.rev == a.revision && y.at == a.at && (y.header == a.header || given == nil && y.header == "" && (y.p == p || j.lines[a.reference] > 1)) { // a second line: another process goes on with what was being sent
 			given = y
 		}
 	}
@@ -423,13 +434,12 @@ func (j *judge) ends() {
 			j.w.violates("act %d performed %d operations", act, n)
 		}
 	}
-	data, err := os.ReadFile(filepath.Join(j.w.dir, ledger.FileName))
+	records, _, err := ledger.Read(filepath.Join(j.w.dir, ledger.FileName))
 	if err != nil {
-		j.w.violates("the ledger: %v", err)
-		return
-	}
-	if _, err := ledger.Verify(bytes.NewReader(data)); err != nil {
 		j.w.violates("the ledger does not verify: %v", err)
+	}
+	for _, odd := range opsweb.Audit(records) {
+		j.w.violates("an odd line %d of round %s: %s", odd.Record, odd.Round, odd.What)
 	}
 	if j.w.chance.rate == 0 {
 		j.undisturbed()
@@ -452,7 +462,7 @@ func (j *judge) undisturbed() {
 			j.w.violates("nothing went wrong, and round %s ends as %q: %s", r.id, r.outcome, r.why)
 		}
 	}
-	if n := len(j.w.company.ops); n != j.w.acts {
+	if n := len(j.w.company.ops); n != j.w.acts && !j.w.two {
 		j.w.violates("nothing went wrong, and %d acts came to %d operations", j.w.acts, n)
 	}
 }

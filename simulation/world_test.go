@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -38,6 +37,10 @@ type world struct {
 	acts    int
 	crashes int
 
+	processes map[string]*process // by the name that the ledger has of their runs
+	maxFile   int64               // of the ledger
+	two       bool                // processes live at once
+
 	clock   sync.Mutex
 	skipped time.Duration // how much further the wall clock is than the bubble's
 	skew    time.Duration // how much further the agent's is than the Company's
@@ -48,9 +51,12 @@ type world struct {
 }
 
 func newWorld(seed uint64, dir string, identity *session.Identity) *world {
-	w := &world{chance: newChance(seed), dir: dir, identity: identity, began: time.Now()}
+	w := &world{chance: newChance(seed), dir: dir, identity: identity, began: time.Now(), processes: make(map[string]*process)}
 	w.company = newCompany(w)
 	w.judge = newJudge(w)
+	if w.chance.one("ledger", 3) {
+		w.maxFile = []int64{500, 3000}[w.chance.number("ledger", 2)]
+	}
 	if w.chance.meets(clockWrong) {
 		w.skew = w.chance.between("clock", -2*time.Minute, 2*time.Minute)
 	}
@@ -101,11 +107,13 @@ func (w *world) later(d time.Duration, f func()) {
 type process struct {
 	world   *world
 	number  int
+	owner   string
+	company *company.Company
 	ctx     context.Context
 	end     context.CancelFunc
 	dead    chan struct{}
 	once    sync.Once
-	disk    *disk
+	disks   disks
 	ledger  *ledger.Ledger
 	ops     *opsweb.Operations
 	browser *browser.Browser
@@ -160,9 +168,7 @@ func (p *process) die(why fault) {
 	p.once.Do(func() {
 		p.story("DIES: %s", why)
 		close(p.dead)
-		if p.disk != nil {
-			p.disk.dies()
-		}
+		p.disks.die()
 		p.chrome.end()
 		p.end()
 	})
@@ -170,12 +176,15 @@ func (p *process) die(why fault) {
 
 // start starts a process on what is on disk; nil when it could not start.
 func (w *world) start(number int) *process {
-	p := &process{world: w, number: number, dead: make(chan struct{})}
+	p := &process{world: w, number: number, owner: fmt.Sprint("run_", number), dead: make(chan struct{})}
+	w.mu.Lock()
+	w.processes[p.owner] = p
+	w.mu.Unlock()
 	p.ctx, p.end = context.WithCancel(context.Background())
 	p.story("begins")
 	p.chrome = &chrome{p: p, gone: make(chan struct{}), released: make(map[browser.PausedID]chan struct{}), control: true, script: w.chance.one("page", 2)}
 	var err error
-	p.ledger, err = ledger.Open(p.ctx, ledger.Config{Dir: w.dir, Owner: fmt.Sprint("run_", number), OpenFile: p.openDisk, Now: w.agentNow})
+	p.ledger, err = ledger.Open(p.ctx, ledger.Config{Dir: w.dir, Owner: p.owner, OpenFile: p.openDisk, Now: w.agentNow, MaxFile: w.maxFile})
 	if err != nil {
 		p.story("it could not start: %v", err)
 		if !p.isDead() && !strings.Contains(err.Error(), errDiskFull.Error()) && !strings.Contains(err.Error(), errDiskRead.Error()) {
@@ -185,32 +194,43 @@ func (w *world) start(number int) *process {
 		return nil
 	}
 	w.recount()
-	p.ops, err = opsweb.New(p.ctx, opsweb.Config{Ledger: p.ledger, Client: &http.Client{Transport: p}, Now: w.agentNow, Rand: w.chance, Notify: p.notified})
+	if !w.two {
+		w.mu.Lock()
+		w.judge.restarted()
+		w.mu.Unlock()
+	}
+	p.ops, err = opsweb.New(p.ctx, opsweb.Config{Ledger: p.ledger, Client: &http.Client{Transport: p}, Now: w.agentNow, Rand: w.chance, Notify: p.notified, Lives: w.lives})
 	w.must(err)
 	p.browser, err = browser.Start(p.ctx, browser.Config{Driver: p.chrome, Bin: "/bin/true", NoSandbox: true, Watch: opsweb.Header, OnHeld: p.ops.Held, Now: w.agentNow})
 	w.must(err)
-	site := &company.Company{Domain: shopDomain, Name: "Shop", Issuer: "https://id.shop.test", JoinEndpoint: "https://shop.test/join", OperationsEndpoint: shopEndpoint, OperationsListed: true}
-	p.session, err = session.New(session.Config{Profile: profile.V1(), Identity: w.identity, Company: site, UserID: "usr_1", Now: w.agentNow, Rand: w.chance})
+	p.company = &company.Company{Domain: shopDomain, Name: "Shop", Issuer: "https://id.shop.test", JoinEndpoint: "https://shop.test/join", OperationsEndpoint: shopEndpoint, OperationsListed: true}
+	p.session, err = session.New(session.Config{Profile: profile.V1(), Identity: w.identity, Company: p.company, UserID: "usr_1", Now: w.agentNow, Rand: w.chance})
 	w.must(err)
 	real, err := p.browser.NewContext(p.ctx)
 	w.must(err)
 	p.tab = &joined{Context: real, c: p.chrome, turn: make(chan struct{}, 1)}
-	p.ops.Joined(p.tab, site, p.session, profile.V1(), nil)
+	p.ops.Joined(p.tab, p.company, p.session, profile.V1(), nil)
 	return p
 }
 
 // recount has the judge read what is on disk and was not seen to get there.
 func (w *world) recount() {
-	data, err := os.ReadFile(filepath.Join(w.dir, ledger.FileName))
+	records, _, err := ledger.Read(filepath.Join(w.dir, ledger.FileName))
 	w.must(err)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, rec := range decode(data) {
+	for _, rec := range records {
 		if rec.Seq > w.judge.seq {
 			w.judge.lineLocked(nil, rec)
 		}
 	}
-	w.judge.restarted()
+}
+
+// misses reports whether lines before that one are on disk that were not seen to get there: those of a process that died.
+func (w *world) misses(rec ledger.Record) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return rec.Seq > w.judge.seq+1
 }
 
 func (p *process) notified(h opsweb.Happening) {
@@ -234,9 +254,15 @@ func (p *process) run() {
 			}
 		})
 	}
-	_ = p.tab.do(settling, browser.Act{Kind: browser.Navigate, URL: "https://shop.test/order"}, 0)
 	presses := 1
-	if w.chance.one("run", 4) {
+	if p.number > 1 && w.chance.one("resume", 2) {
+		p.resume(settling)
+		if w.chance.one("resume", 3) {
+			presses = 0
+		}
+	}
+	_ = p.tab.do(settling, browser.Act{Kind: browser.Navigate, URL: "https://shop.test/order"}, 0)
+	if presses > 0 && w.chance.one("run", 4) {
 		presses = 2
 	}
 	for i := range presses {
@@ -293,11 +319,24 @@ func (w *world) play() {
 		})
 	}
 	runs := 1 + w.chance.number("runs", 3)
+	if w.two = w.chance.one("two", 4); w.two {
+		runs++
+		w.chance.count(twoRuns)
+	}
 	for n := 1; n <= runs; n++ {
 		if n > 1 {
 			wait(w.chance.between("runs", time.Second, []time.Duration{20 * time.Second, 3 * time.Minute, 30 * time.Minute, 3 * time.Hour}[w.chance.number("runs", 4)]))
 		}
-		if p := w.start(n); p != nil {
+		p := w.start(n)
+		if w.two && n < runs {
+			// Another one begins while this one goes on.
+			n++
+			wait(w.chance.between("two", time.Millisecond, []time.Duration{2 * time.Second, time.Minute}[w.chance.number("two", 2)]))
+			if beside := w.start(n); beside != nil {
+				w.background.Go(beside.run)
+			}
+		}
+		if p != nil {
 			p.run()
 		}
 	}
