@@ -16,6 +16,7 @@ import (
 	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/operation"
 )
 
 var update = flag.Bool("update", false, "write the golden screens anew")
@@ -57,7 +58,7 @@ func fitsScreen(t *testing.T, screen string, w, h int) {
 	}
 }
 
-var sizes = []struct{ w, h int }{{60, 20}, {80, 24}, {120, 40}}
+var sizes = []struct{ w, h int }{{40, 20}, {80, 24}, {140, 40}}
 
 // Clauses: OPS3-5.04, OPS3-5.05, OPS3-5.09, OPS3-5.22, OPS3-3.20, OPS3-3.22, OPS3-3.23, OPS3-3.24, OPS3-3.25
 func TestQuestionScreens(t *testing.T) {
@@ -96,12 +97,14 @@ func settledTask(outcome string) attach.Task {
 
 // Clauses: OPS3-6.90, OPS3-6.91, OPS3-5.02
 func TestADeclineSaysThatNothingWasPerformedAndWhatTheCompanySaid(t *testing.T) {
-	b := newBench(t, 80, 24)
-	task := settledTask("declined")
-	task.Rounds[0].Said = "Size L is sold out.\nYou can have size XL."
-	b.send(viewMsg{attach.View{Tasks: []attach.Task{task}}})
-	golden(t, "declined-80x24", b.text())
-	b.wantText("not performed: the Company declined")
+	for _, size := range sizes {
+		b := newBench(t, size.w, size.h)
+		task := settledTask("declined")
+		task.Rounds[0].Said = "Size L is sold out.\nYou can have size XL."
+		b.send(viewMsg{attach.View{Tasks: []attach.Task{task}}})
+		golden(t, fmt.Sprintf("declined-%dx%d", size.w, size.h), b.text())
+		b.wantText("not performed: the Company declined")
+	}
 }
 
 // Clauses: OPS3-5.01, OPS3-5.02
@@ -155,14 +158,20 @@ func TestOtherScreens(t *testing.T) {
 		"rerun":    func(b *bench) { b.show(rerun) },
 		"again":    func(b *bench) { b.show(again) },
 		"no-page":  func(b *bench) { b.show(none) },
+		"several":  func(b *bench) { b.show(several(b.t)...); b.press(runes("l")) },
+		"beside":   func(b *bench) { b.show(besideQuestion(b.t)); b.toEnd(); b.pass(time.Second) },
+		"changed":  func(b *bench) { b.show(revised(b.t)) },
+		"tasks":    func(b *bench) { b.send(viewMsg{threeTasks()}) },
 		"nothing":  func(b *bench) { b.send(viewMsg{attach.View{}}) },
 		"last-min": func(b *bench) { b.show(short(t)); b.pass(4*time.Minute + 18*time.Second) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, 80, 24)
-			screen(b)
-			fitsScreen(t, b.text(), 80, 24)
-			golden(t, name+"-80x24", b.text())
+			for _, size := range sizes {
+				b := newBench(t, size.w, size.h)
+				screen(b)
+				fitsScreen(t, b.text(), size.w, size.h)
+				golden(t, fmt.Sprintf("%s-%dx%d", name, size.w, size.h), b.text())
+			}
 		})
 	}
 }
@@ -210,5 +219,61 @@ func TestColourIsOnlyADress(t *testing.T) {
 	}
 	if got := dressed.m.View(); !strings.Contains(got, "\x1b[") || stripSGR(got) != plain.m.View() {
 		t.Errorf("without its colours the screen is\n%s\nwant\n%s", stripSGR(got), plain.m.View())
+	}
+}
+
+// besideQuestion has something of ours to say beside its terms, and a Company whose address looks like another's.
+func besideQuestion(t testing.TB) attach.Question {
+	q := short(t)
+	q.Request.Question.Company = approval.Company{Domain: "stоrmline.test", Name: "חנות"}
+	q.Request.Question.Operation.Terms = terms(t, `{"price":{"amount":"70.00","currency":"USD"},"fee":{"amount":"= that is $0.00","currency":"EUR"},`+
+		`"pickup":"2026-12-01T09:00:00+01:00","last_day":"4/5/2026","note":"שלום 123"}`)
+	return q
+}
+
+// revised is a question about new terms.
+func revised(t testing.TB) attach.Question {
+	q := short(t)
+	old := q.Request.Question.Operation.Terms
+	q.Request.Question.Operation.Terms = terms(t, `{"item":"Trail Jacket","amount":"9.00","fee":"1.00"}`)
+	q.Request.Question.Differences = operation.Revised(old, q.Request.Question.Operation.Terms)
+	return q
+}
+
+// threeTasks are one that waits, one under way and one that has ended.
+func threeTasks() attach.View {
+	view := viewOf()
+	second, third := jacketTask(), settledTask("performed")
+	second.ID, second.Title, second.Rounds, second.Now = "t2", "Book the train to Bergen", nil, "open rail.test/search"
+	second.Company = approval.Company{Domain: "rail.test", Name: "Rail"}
+	second.Started = noon().Add(-5 * time.Second)
+	third.ID, third.Title = "t3", "Renew the season ticket"
+	view.Tasks = append(view.Tasks, second, third)
+	return view
+}
+
+// No Company's text can pass for what we say beside it: ours stands where its lines have the bar.
+//
+// Clauses: OPS3-3.13
+func TestWhatIsOursBesideTheTermsCanNotBeImitated(t *testing.T) {
+	for _, unicode := range []bool{true, false} {
+		b := newBench(t, 80, 40, func(c *Config) { c.Unicode = unicode })
+		b.show(besideQuestion(t))
+		var ours []string
+		for _, l := range splitLines(b.text()) {
+			if strings.HasPrefix(l, "=") {
+				ours = append(ours, strings.Join(strings.Fields(l), " "))
+			}
+		}
+		want := []string{
+			"= that is $70.00", "= that is Tue 1 Dec 2026, 08:00 UTC where you are", "= that can be read as Sun 5 Apr 2026 or Mon 4 May 2026",
+		}
+		if unicode {
+			want = append(want, "= written from right to left; it stands here in the order it was sent")
+		}
+		if diff := cmp.Diff(want, ours); diff != "" {
+			t.Errorf("(-want +got)\n%s\n%s", diff, b.text())
+		}
+		b.wantText("xn--strmline-obh.test (its letters go beyond a to z")
 	}
 }

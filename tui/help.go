@@ -4,6 +4,7 @@ package tui
 type helpView struct {
 	top       int
 	companies bool // there is a screen of them
+	history   bool // there is a screen of past operations
 }
 
 func (v helpView) body(p painter, w int) []line {
@@ -14,11 +15,15 @@ func (v helpView) body(p painter, w int) []line {
 	}
 	parts := []part{
 		{"On a question", questionKeys()},
-		{"On the tasks", taskKeys(true, true, v.companies)},
+		{"On the tasks", taskKeys(true, true, v.companies, v.history)},
 		{"On the list of questions", listKeys()},
 	}
 	if v.companies {
 		parts = append(parts, part{"On the Companies", companiesKeys(true, true, true)}, part{"While you type for a sign-in", fieldKeys(true, "stop")})
+	}
+	if v.history {
+		one := receipts{loaded: true, all: []receiptText{{}}}
+		parts = append(parts, part{"On past operations", one.keys()})
 	}
 	for _, part := range parts {
 		out = append(out, line{ours(part.title, strong)})

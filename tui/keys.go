@@ -28,6 +28,8 @@ const (
 	actClear
 	actBrowse
 	actSuspend
+	actReceipts
+	actSearch
 )
 
 // binding is one row of the key table: the keys, what they do, and how the key line and the help say it.
@@ -71,14 +73,17 @@ func plainKeys() []binding {
 }
 
 // taskKeys are the keys of the task view. waiting says that a question waits, stays that the UI runs until it is left,
-// companies that there is a screen of Companies.
-func taskKeys(waiting, stays, companies bool) []binding {
+// companies and history that there is a screen of Companies and one of past operations.
+func taskKeys(waiting, stays, companies, history bool) []binding {
 	keys := scrollKeys()
 	if waiting {
 		keys = append([]binding{{[]string{"l"}, actList, "l", "waiting questions"}}, keys...)
 	}
 	if companies {
 		keys = append(keys, binding{[]string{"c"}, actCompanies, "c", "Companies, sign in and out"})
+	}
+	if history {
+		keys = append(keys, binding{[]string{"h"}, actReceipts, "h", wPast})
 	}
 	keys = append(keys, binding{[]string{"?"}, actHelp, "?", "help"})
 	if stays {

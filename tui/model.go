@@ -42,6 +42,7 @@ const (
 	atList
 	atQuestion
 	atCompanies
+	atReceipts
 )
 
 // model is the state of the full-screen UI.
@@ -66,6 +67,7 @@ type model struct {
 	titled words // the window's title
 
 	companies companies
+	receipts  receipts
 	under     place // where the User was when the question came that is on the screen
 	held      bool  // the User was typing when it came; see arming
 
@@ -76,7 +78,7 @@ func newModel(cfg Config, d *device) *model {
 	now := cfg.Now()
 	return &model{
 		cfg: cfg, d: d, charset: charset{cfg.Unicode}, painter: newPainter(cfg.Color, cfg.Unicode, now.Location()), now: now, lastTick: now,
-		tasks: tasksView{stays: !cfg.UntilDone, signs: cfg.Accounts != nil}, inbox: newInbox(charset{cfg.Unicode}),
+		tasks: tasksView{stays: !cfg.UntilDone, signs: cfg.Accounts != nil, history: cfg.History != nil}, inbox: newInbox(charset{cfg.Unicode}),
 	}
 }
 
@@ -130,6 +132,9 @@ func (m *model) handle(msg tea.Msg, now time.Time) tea.Cmd {
 		return tea.Quit
 	case knownMsg, offersMsg, signedOutMsg, promptMsg, signedInMsg:
 		return m.companiesMsg(msg)
+	case receiptsMsg:
+		m.receipts.take(m.charset, msg)
+		return nil
 	case browsedMsg:
 		m.companies.browsed(msg.err)
 		return nil
@@ -227,7 +232,7 @@ func (m *model) come(now time.Time) {
 func (m *model) open(q question, note words, now time.Time) {
 	if m.place != atQuestion {
 		m.under = m.place
-		m.held = m.place == atCompanies && m.companies.typing()
+		m.held = m.place == atCompanies && m.companies.typing() || m.place == atReceipts && m.receipts.stage == receiptsSearch
 		if m.companies.stage == stageConfirm {
 			m.companies.stage = stageList // it is said once more when the User is back
 		}
@@ -252,15 +257,15 @@ func (m *model) show(now time.Time) {
 func (m *model) leave(note words) {
 	m.note, m.arming = note, arming{}
 	m.place = m.back()
-	if m.place != atCompanies && !m.cfg.UntilDone && len(m.inbox.waiting()) > 0 {
+	if m.place == atTasks && !m.cfg.UntilDone && len(m.inbox.waiting()) > 0 {
 		m.place = atList
 	}
 }
 
 // back is where the User goes on after a question.
 func (m *model) back() place {
-	if m.under == atCompanies {
-		return atCompanies
+	if m.under == atCompanies || m.under == atReceipts {
+		return m.under
 	}
 	return atTasks
 }
@@ -327,6 +332,8 @@ func (m *model) screen() []line {
 		return m.shown.view(m.painter, m.w, m.arming.state(m.cfg.Now()), m.now)
 	case m.place == atCompanies:
 		return m.companies.view(m.painter, m.charset, m.w, m.h, m.note, m.keys(), m.now)
+	case m.place == atReceipts:
+		return m.receipts.view(m.painter, m.charset, m.w, m.h, m.keys())
 	case m.place == atList:
 		return m.list().view(m.painter, m.w, m.h, m.now)
 	default:

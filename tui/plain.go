@@ -277,7 +277,7 @@ func (m *plainModel) printed(now time.Time) {
 func (m *plainModel) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 	keys := plainKeys()
 	if m.asking == nil {
-		keys = taskKeys(len(m.inbox.waiting()) > 0, !m.cfg.UntilDone, m.cfg.Accounts != nil)
+		keys = taskKeys(len(m.inbox.waiting()) > 0, !m.cfg.UntilDone, m.cfg.Accounts != nil, false)
 	}
 	does := meaning(keys, k)
 	if does == actStop {

@@ -28,6 +28,8 @@ func (m *model) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 		return m.questionKey(does, now)
 	case m.place == atCompanies:
 		return m.companiesKey(k, does)
+	case m.place == atReceipts:
+		return m.receiptsKey(k, does)
 	case m.place == atList:
 		m.listKey(does, now)
 	default:
@@ -45,10 +47,12 @@ func (m *model) keys() []binding {
 		return questionKeys()
 	case m.place == atCompanies:
 		return m.companies.keys(m.cfg.Browse != nil)
+	case m.place == atReceipts:
+		return m.receipts.keys()
 	case m.place == atList:
 		return listKeys()
 	default:
-		return taskKeys(len(m.inbox.waiting()) > 0, !m.cfg.UntilDone, m.cfg.Accounts != nil)
+		return taskKeys(len(m.inbox.waiting()) > 0, !m.cfg.UntilDone, m.cfg.Accounts != nil, m.cfg.History != nil)
 	}
 }
 
@@ -99,7 +103,9 @@ func steps(does action, room int) int {
 	}
 }
 
-func (m *model) newHelp() *helpView { return &helpView{companies: m.cfg.Accounts != nil} }
+func (m *model) newHelp() *helpView {
+	return &helpView{companies: m.cfg.Accounts != nil, history: m.cfg.History != nil}
+}
 
 func (m *model) helpKey(does action, now time.Time) {
 	switch does {
@@ -138,6 +144,9 @@ func (m *model) tasksKey(does action) tea.Cmd {
 	case actCompanies:
 		m.place, m.note = atCompanies, ""
 		return m.toCompanies(nil)
+	case actReceipts:
+		m.place, m.note, m.receipts = atReceipts, "", receipts{}
+		return readReceipts(m.d, m.cfg.History)
 	case actHelp:
 		m.help = m.newHelp()
 	case actLeave:
@@ -147,7 +156,7 @@ func (m *model) tasksKey(does action) tea.Cmd {
 		if by := steps(does, m.h-4); by != 0 {
 			top := v.first(m.painter, m.w, m.h, m.now)
 			m.tasks.pinned, m.tasks.top = true, max(top+by, 0)
-			last := tasksView{tasks: v.tasks, waiting: v.waiting, note: v.note, stays: v.stays, signs: v.signs}.first(m.painter, m.w, m.h, m.now)
+			last := tasksView{tasks: v.tasks, waiting: v.waiting, note: v.note, stays: v.stays, signs: v.signs, history: v.history}.first(m.painter, m.w, m.h, m.now)
 			m.tasks.pinned = m.tasks.top < last
 		}
 	}

@@ -82,6 +82,9 @@ func ourLines(q question, w int, note words, now time.Time) []line {
 	return out
 }
 
+// kindReceipt is the kind of what was asked in the past; it is never asked.
+const kindReceipt approval.Kind = "receipt"
+
 // companyLines are the Company's block: a bar on the left of every line, a label of ours on its borders.
 func companyLines(q question, p painter, w int) []line {
 	m := p.marks
@@ -97,8 +100,11 @@ func companyLines(q question, p painter, w int) []line {
 		}
 	}
 	corner, label := m.top, wTheirTerms
-	if q.kind == approval.KindRerun {
+	switch q.kind {
+	case approval.KindRerun:
 		label = wTheirRecord
+	case kindReceipt:
+		label = wTheirReceipt
 	}
 	if len(q.summary) > 0 {
 		border(corner, wTheirWords)

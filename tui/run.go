@@ -42,6 +42,8 @@ type Config struct {
 	Terminal *os.File
 	// Accounts is what the screen of Companies shows and does. Without it the screen is not offered.
 	Accounts Accounts
+	// History is what the screen of past operations shows. Without it the screen is not offered.
+	History History
 	// Browse opens a page in the User's own browser; nil where there is none at hand.
 	Browse func(ctx context.Context, address string) error
 	// Now is the wall clock; time.Now when nil.

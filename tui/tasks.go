@@ -20,6 +20,7 @@ type tasksView struct {
 	waiting int   // questions that wait and are not on the screen
 	stays   bool  // the UI stays until it is left
 	signs   bool  // there is a screen of Companies
+	history bool  // there is one of past operations
 	note    words // what happened last
 	top     int
 	pinned  bool // the User scrolled; else the screen follows what happens
@@ -43,7 +44,7 @@ func (v tasksView) body(p painter, w int, now time.Time) []line {
 		if i > 0 {
 			out = append(out, line{})
 		}
-		out = append(out, t.lines(p, w, now)...)
+		out = append(out, t.lines(p, w, now, len(v.tasks) > 1)...)
 	}
 	return out
 }
@@ -56,7 +57,7 @@ func (v tasksView) foot(p painter, w int) []line {
 	if v.waiting > 0 {
 		out = append(out, flow(line{ours(waitingWords(v.waiting), alert)}, w, nil, nil)...)
 	}
-	return append(out, foot(p, w, "", taskKeys(v.waiting > 0, v.stays, v.signs))...)
+	return append(out, foot(p, w, "", taskKeys(v.waiting > 0, v.stays, v.signs, v.history))...)
 }
 
 // view is the screen, of at most h lines. It follows the end of the body until the User scrolls.
@@ -89,7 +90,8 @@ func scrolled(p painter, w, h int, title words, body, bottom []line, top int) []
 	return out[:min(len(out), max(h, 1))]
 }
 
-func (t task) lines(p painter, w int, now time.Time) []line {
+// lines are one task; brief, where it is one of several, without its steps and without the stages of what has ended.
+func (t task) lines(p painter, w int, now time.Time, brief bool) []line {
 	elapsed := clock(now.Sub(t.started))
 	switch {
 	case !t.ended.IsZero():
@@ -103,7 +105,9 @@ func (t task) lines(p painter, w int, now time.Time) []line {
 	out[0] = spread(out[0], line{time}, w)
 	out = append(out, t.with(w)...)
 	out = append(out, t.progress(p, w)...)
-	out = append(out, t.stepLines(p, w)...)
+	if !brief {
+		out = append(out, t.stepLines(p, w)...)
+	}
 	hang := say(repeat(" ", wNow.cells()))
 	switch said, l := endWords(t.outcome); {
 	case said != "":
@@ -115,7 +119,14 @@ func (t task) lines(p painter, w int, now time.Time) []line {
 		out = append(out, flow(line{ours(unexplainedWords(t.unexplained), alert)}, w, nil, nil)...)
 	}
 	for _, r := range t.rounds {
-		out = append(out, r.lines(p, w)...)
+		if brief && r.outcome != "" {
+			r.stages = nil
+		}
+		lines := r.lines(p, w)
+		if brief {
+			lines = lines[1:] // without the empty line
+		}
+		out = append(out, lines...)
 	}
 	if t.performed != (plaintext.Text{}) {
 		out = append(out, flow(line{theirs(t.performed, good)}, w, say("  "), say("  "))...)

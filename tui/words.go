@@ -43,6 +43,7 @@ const (
 	wTheirWords   words = " the Company's words "
 	wTheirTerms   words = " the terms: this is what you approve "
 	wTheirRecord  words = " the terms you approved "
+	wTheirReceipt words = " the terms of this operation "
 	wTheirDecline words = "the Company's words:"
 
 	wHelpSignIn words = "Signing in gives your agent access to your account at a Company. It approves nothing: each operation is asked about when " +
@@ -71,6 +72,52 @@ const (
 	wNoneWaits   words = "No question waits."
 	wNotFront    words = "Nothing your agent did explains it, so it waits here."
 )
+
+// What the screen of past operations says.
+const (
+	wTitleReceipts words = "Papaver: past operations"
+	wTitleReceipt  words = "Papaver: receipt"
+	wReadingLedger words = "Reading the ledger, and checking that it is intact."
+	wNoReceipts    words = "No operation has been met yet."
+	wNothingFound  words = "No operation has all of these words."
+	wSearchedFor   words = "Operations that have all of these words:"
+	wCompanyCalls  words = "the Company calls it: "
+	wOpen          words = "open: it has no outcome yet"
+	wOutcome       words = "Outcome  "
+	wStands        words = "Stands   "
+	wLaterRun      words = "; a later run may: "
+	wAnswered      words = "Answer   "
+	wRecorded      words = "Ledger   "
+	wRoundID       words = "Round    "
+	wOperationID   words = "Operation "
+	wRevision      words = ", revision "
+	wHash          words = "SHA-256 of the terms "
+	wNoTerms       words = "Its terms were never fetched."
+
+	wSearch     words = "search"
+	wStopSearch words = "search for nothing"
+	wReceipt    words = "receipt"
+	wHelp       words = "help"
+	wBack       words = "back"
+	wPast       words = "past operations"
+)
+
+// answeredWords says what the answer was and whose; the moment follows.
+func answeredWords(approved, byUser bool) words {
+	out := words("not approved")
+	if approved {
+		out = "approved"
+	}
+	if byUser {
+		return out + " by you, "
+	}
+	return out + " without a key press of yours, "
+}
+
+// linesWords says where in the ledger it stands.
+func linesWords(first, last int) words {
+	return "lines " + count(first) + " to " + count(last) + "; papaver ledger verify proves that they are intact"
+}
 
 // helpText is what the help says below the keys.
 func helpText() []words {

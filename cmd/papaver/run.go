@@ -36,6 +36,7 @@ type runOptions struct {
 	timeout  time.Duration
 	noTUI    bool
 	plain    bool
+	bell     bool
 	noInput  bool
 	values   *flowValues
 	resume   bool
@@ -55,6 +56,7 @@ func runFlags() *runOptions {
 	o.DurationVar(&o.timeout, "timeout", 10*time.Minute, "for the whole run, without the time that waits for a person")
 	o.BoolVar(&o.noTUI, "no-tui", false, "leave questions to papaver tui")
 	o.BoolVar(&o.plain, "plain", false, "ask line by line instead of in a full screen")
+	o.BoolVar(&o.bell, "bell", false, "ring the terminal's bell when a question comes")
 	o.BoolVar(&o.noInput, "no-input", false, "refuse whatever would have to be asked")
 	o.BoolVar(&o.resume, "resume", false, "settle the home's unsettled operations and start nothing else; the flow that met one may finish it, when you say so")
 	o.values = o.addFlowValues()

@@ -75,7 +75,7 @@ func (ui *runUI) start(ctx context.Context, a *agent.Agent, cancel context.Cance
 	ctx, ui.stop = context.WithCancel(ctx)
 	ui.drawing.Go(func() {
 		defer close(ui.drawn)
-		err := draw(ctx, ui.e, ui.o.plain, tui.Config{Feed: client, Terminal: ui.terminal, UntilDone: true})
+		err := draw(ctx, ui.e, ui.o.plain, tui.Config{Feed: client, Terminal: ui.terminal, UntilDone: true, Bell: ui.o.bell})
 		ui.drew(err, cancel)
 	})
 }

@@ -14,6 +14,7 @@ import (
 func runTUI(ctx context.Context, e env, args []string) error {
 	f := newFlags("tui")
 	plain := f.Bool("plain", false, "ask line by line instead of in a full screen")
+	bell := f.Bool("bell", false, "ring the terminal's bell when a question comes")
 	given, version := f.addWay(), f.spoken()
 	if _, err := f.parse(e, args, 0, 0); err != nil {
 		return err
@@ -42,7 +43,7 @@ func runTUI(ctx context.Context, e env, args []string) error {
 		return err
 	}
 	defer client.Close()
-	cfg := tui.Config{Feed: client, Terminal: terminal, Accounts: &tuiAccounts{e: e, flags: f, way: given, version: version}}
+	cfg := tui.Config{Feed: client, Terminal: terminal, Bell: *bell, History: tuiHistory{h}, Accounts: &tuiAccounts{e: e, flags: f, way: given, version: version}}
 	if desktop(e) {
 		cfg.Browse = browse
 	}
