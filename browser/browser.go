@@ -6,8 +6,9 @@
 // does not. A response that carries the watched header is given to OnHeld, and the page sees it only when OnHeld has
 // returned or its time is up; every other one goes on at once.
 //
-// What this does not promise: a response that Chromium never shows to Fetch (a WebSocket handshake that was refused,
-// at times an opaque no-cors answer) is not seen.
+// What this does not promise: a response that Chromium never shows to Fetch is not seen: a WebSocket handshake that was
+// refused, the preload beside a service worker's navigation, a service worker's script when it is updated. docs/capture.md
+// lists what was tried.
 package browser
 
 import (
