@@ -146,11 +146,12 @@ func (c *Context) Do(ctx context.Context, act Act) (*Made, error) {
 			begun = m != nil
 			return err
 		}
-		leave, err := c.enter(ctx, act)
+		leave, path, err := c.enter(ctx, act)
 		if err != nil {
 			return err
 		}
 		defer leave()
+		m.Act.Frame = append(path, act.Frame...)
 		begun, err = c.do(ctx, m)
 		if err == nil && begun {
 			err = c.settle(ctx, quietLimit)

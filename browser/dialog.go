@@ -190,5 +190,9 @@ func (c *Context) handleDialog(ctx context.Context, reply Reply) (*Made, error) 
 		c.afterDialog = nil
 		_ = up(within) // the page may be gone by now
 	}
-	return m, c.settle(ctx, quietLimit)
+	defer c.inTabOf(m)()
+	if err := c.settle(ctx, quietLimit); err != nil || c.refusedNow() {
+		return m, err
+	}
+	return m, c.arrive(ctx, m)
 }

@@ -18,18 +18,27 @@ var ErrNoAnswer = errors.New("the page does not answer: a script of it may run f
 func (c *Context) Location(ctx context.Context) (string, error) {
 	c.acting.Lock()
 	defer c.acting.Unlock()
+	if err := c.comeBack(ctx); err != nil {
+		return "", err
+	}
 	var location string
 	err := c.ask(ctx, `() => location.href`, &location)
 	return location, err
 }
 
-// Text is the visible text of the page in the tab. It is page content, not sanitised. ErrNoAnswer when the page is busy
+// maxText is how much of a page's text is read, in UTF-16's units.
+const maxText = 1 << 20
+
+// Text is the visible text of the page in the tab, its first million characters. It is page content, not sanitised. ErrNoAnswer when the page is busy
 // with a script of its own.
 func (c *Context) Text(ctx context.Context) (string, error) {
 	c.acting.Lock()
 	defer c.acting.Unlock()
+	if err := c.comeBack(ctx); err != nil {
+		return "", err
+	}
 	var text string
-	err := c.ask(ctx, `() => document.body ? document.body.innerText : ''`, &text)
+	err := c.ask(ctx, `(most) => document.body ? document.body.innerText.slice(0, most) : ''`, &text, maxText)
 	return text, err
 }
 
@@ -38,8 +47,11 @@ func (c *Context) ask(ctx context.Context, function string, result any, args ...
 	return c.askIn(ctx, c.tab.tab.ID(), function, result, args...)
 }
 
-// askIn is ask in a frame.
+// askIn is ask in a frame. A page whose dialog is open does not answer.
 func (c *Context) askIn(ctx context.Context, in TargetID, function string, result any, args ...any) error {
+	if _, open := c.Dialog(); open {
+		return ErrDialogOpen
+	}
 	ctx, cancel := c.browser.within(ctx, answerTimeout, ErrNoAnswer)
 	defer cancel()
 	err := c.tab.tab.CallIn(ctx, in, function, result, args...)

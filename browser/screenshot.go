@@ -13,9 +13,12 @@ const (
 
 // Shot says what a picture is of: the viewport, unless it says more.
 type Shot struct {
-	Target    string     // as in [Act]
-	Selectors [][]string // of an element, as in [Act]
-	Whole     bool       // the whole page, at most 16384 CSS pixels of it either way
+	Target string // as in [Act]
+	// Frame, Selectors and Ref are of an element, as in [Act].
+	Frame     []int
+	Selectors [][]string
+	Ref       string
+	Whole     bool // the whole page, at most 16384 CSS pixels of it either way
 }
 
 // Screenshot is a picture of the page in the tab, as PNG. It is page content. An element is brought into view for it.
@@ -24,11 +27,12 @@ func (c *Context) Screenshot(ctx context.Context, s Shot) ([]byte, error) {
 	defer c.acting.Unlock()
 	var png []byte
 	err := c.untilDialog(ctx, false, func(ctx context.Context) error {
-		leave, err := c.enter(ctx, Act{Target: s.Target})
+		leave, path, err := c.enter(ctx, Act{Target: s.Target})
 		if err != nil {
 			return err
 		}
 		defer leave()
+		s.Frame = append(path, s.Frame...)
 		ctx, cancel := c.browser.within(ctx, shotTimeout, ErrNoAnswer)
 		defer cancel()
 		png, err = c.shoot(ctx, s)
@@ -46,8 +50,8 @@ func (c *Context) shoot(ctx context.Context, s Shot) ([]byte, error) {
 	}
 	in := c.tab.tab
 	switch {
-	case len(s.Selectors) > 0:
-		at, err := c.locate(ctx, &Made{Act: Act{Kind: Scroll, Selectors: s.Selectors}})
+	case len(s.Selectors) > 0 || s.Ref != "":
+		at, err := c.locate(ctx, &Made{Act: Act{Kind: Scroll, Frame: s.Frame, Selectors: s.Selectors, Ref: s.Ref}})
 		if err != nil {
 			return nil, err
 		}

@@ -184,10 +184,10 @@ func (c *Context) comeBack(ctx context.Context) error {
 	return nil
 }
 
-// enter goes into the tab that the act names, and returns how to leave it again.
-func (c *Context) enter(ctx context.Context, act Act) (leave func(), err error) {
+// enter goes into the tab that the act names, and returns how to leave it again. When a frame is named, path leads to it.
+func (c *Context) enter(ctx context.Context, act Act) (leave func(), path []int, err error) {
 	if err := c.comeBack(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c.mu.Lock()
 	c.during = act.Dialogs
@@ -202,17 +202,17 @@ func (c *Context) enter(ctx context.Context, act Act) (leave func(), err error) 
 		}
 	}
 	if act.Target == "" {
-		return leave, nil
+		return leave, nil, nil
 	}
-	there, err := c.waitForTab(ctx, act)
+	there, path, err := c.waitForTab(ctx, act)
 	if err != nil {
 		leave()
-		return nil, err
+		return nil, nil, err
 	}
 	c.mu.Lock()
 	c.tab = there
 	c.mu.Unlock()
-	return leave, nil
+	return leave, path, nil
 }
 
 // inTabOf goes into the tab that an act was made in, and returns how to leave it again.
@@ -241,12 +241,13 @@ func (c *Context) tabOf(m *Made) *tabState {
 	return c.tab
 }
 
-// waitForTab waits for a tab that the act's Target names. Of several the newest is taken.
-func (c *Context) waitForTab(ctx context.Context, act Act) (*tabState, error) {
+// waitForTab waits for a tab that the act's Target names, or a frame of the main one in a process of its own, which the
+// Recorder names so too. Of several tabs the newest is taken.
+func (c *Context) waitForTab(ctx context.Context, act Act) (*tabState, []int, error) {
 	if act.Target == MainTab {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return c.main, nil // comeBack has seen to it that there is one
+		return c.main, nil, nil // comeBack has seen to it that there is one
 	}
 	ctx, cancel := c.browser.within(ctx, act.limit(), context.DeadlineExceeded)
 	defer cancel()
@@ -259,14 +260,19 @@ func (c *Context) waitForTab(ctx context.Context, act Act) (*tabState, error) {
 		case err == nil:
 			list = now
 		case ctx.Err() == nil:
-			return nil, err
+			return nil, nil, err
 		}
 		for _, info := range slices.Backward(now) {
 			if matches(act.Target, info.URL) {
 				c.browser.mu.Lock()
 				there := c.browser.tabs[info.ID]
 				c.browser.mu.Unlock()
-				return there, nil
+				return there, nil, nil
+			}
+		}
+		if act.Kind != CloseTab && act.Kind != SwitchTab {
+			if path, err := c.frameAt(ctx, act.Target); err == nil && path != nil {
+				return c.main, path, nil
 			}
 		}
 		select {
@@ -276,9 +282,38 @@ func (c *Context) waitForTab(ctx context.Context, act Act) (*tabState, error) {
 			for _, info := range list {
 				urls = append(urls, quote(info.URL))
 			}
-			return nil, fmt.Errorf("%w: %s, but %s: %w", ErrNoTab, quote(act.Target), strings.Join(urls, ", "), context.Cause(ctx))
+			return nil, nil, fmt.Errorf("%w: %s, but %s: %w", ErrNoTab, quote(act.Target), strings.Join(urls, ", "), context.Cause(ctx))
 		}
 	}
+}
+
+// frameAt finds a frame of the main tab that has a process and, as its document's, such a URL of its own. It returns which
+// child of the page it is in, which child of that one, and so on; nil when there is none.
+func (c *Context) frameAt(ctx context.Context, url string) ([]int, error) {
+	defer c.inTab(c.main)()
+	frames, err := c.main.tab.Frames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(frames, func(f Frame) bool { return f.Apart && matches(url, f.URL) })
+	if at < 0 {
+		return nil, nil
+	}
+	var path []int
+	for here := frames[at]; here.Parent != ""; {
+		parent := slices.IndexFunc(frames, func(f Frame) bool { return f.ID == here.Parent })
+		if parent < 0 {
+			return nil, ErrFrameGone
+		}
+		children, err := c.children(ctx, frames[parent], frames)
+		n := slices.IndexFunc(children, func(f Frame) bool { return f.ID == here.ID })
+		if err != nil || n < 0 {
+			return nil, err
+		}
+		path = slices.Insert(path, 0, n)
+		here = frames[parent]
+	}
+	return path, nil
 }
 
 // matches reports whether a text is what a pattern says, in which * stands for anything.
