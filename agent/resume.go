@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/browser"
@@ -140,6 +141,11 @@ func (a *Agent) unsettled(ctx context.Context) (left, error) {
 	if err != nil {
 		return left{}, ledgerTrouble(err)
 	}
+	return readLeft(records, a.id, a.cfg.Now()), nil
+}
+
+// readLeft finds what is unsettled of others than that run.
+func readLeft(records []ledger.Record, run string, now time.Time) left {
 	l := left{visits: make(map[string][]visitLine), chromium: make(map[string][]string)}
 	for _, rec := range records {
 		switch rec.Kind {
@@ -156,11 +162,11 @@ func (a *Agent) unsettled(ctx context.Context) (left, error) {
 		}
 	}
 	for _, p := range opsweb.History(records) {
-		if p.Owner != a.id && p.Unsettled(a.cfg.Now()) {
+		if p.Owner != run && p.Unsettled(now) {
 			l.rounds = append(l.rounds, p)
 		}
 	}
-	return l, nil
+	return l
 }
 
 // fits reports whether the flow at hand is the one that met an operation.

@@ -178,6 +178,13 @@ func TestWhatAKilledRunLeftIsSettledByTheNextOne(t *testing.T) {
 			task := b.task(b.flow("exchange.json"))
 			dead := b.play(tc.place, tc.first, task...)
 			dead.exits(-1)
+			if tc.performed == 0 { // one terminal UI is enough of them
+				u := b.sit(100, 60, nil, "tui")
+				u.sees("it stands at ")
+				u.sees(`papaver run --resume settles it`)
+				u.types("q")
+				u.exits(0)
+			}
 			again := append(task, "--resume")
 			if !tc.flow {
 				again = append([]string{"run", "--resume"}, task[4:]...)

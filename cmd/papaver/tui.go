@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
+	"github.com/papaver-agent/papaver/agent"
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/internal/durable"
 	"github.com/papaver-agent/papaver/internal/home"
@@ -43,7 +46,7 @@ func runTUI(ctx context.Context, e env, args []string) error {
 		return err
 	}
 	defer client.Close()
-	cfg := tui.Config{Feed: client, Terminal: terminal, Bell: *bell, History: tuiHistory{h}, Accounts: &tuiAccounts{e: e, flags: f, way: given, version: version}}
+	cfg := tui.Config{Feed: &withLeft{Client: client, home: h, now: e.now}, Terminal: terminal, Bell: *bell, History: tuiHistory{h}, Accounts: &tuiAccounts{e: e, flags: f, way: given, version: version}}
 	if desktop(e) {
 		cfg.Browse = browse
 	}
@@ -55,6 +58,42 @@ func runTUI(ctx context.Context, e env, args []string) error {
 		return &trouble.Error{What: "the terminal UI ended", Err: err, Done: "the answers that were shown as given", Undone: "nothing else was answered; open questions stay open", Next: "run papaver tui again, or papaver tui --plain"}
 	}
 	return nil
+}
+
+// withLeft is what runs in a home, and what runs that have ended left there.
+type withLeft struct {
+	*attach.Client
+	home home.Home
+	now  func() time.Time
+
+	read  bool
+	alive int
+	left  []attach.Task
+}
+
+// Next implements [tui.Feed]. Who has ended, and what they left, is read again when a task begins or ends.
+func (f *withLeft) Next(ctx context.Context) (attach.View, error) {
+	v, err := f.Client.Next(ctx)
+	if err != nil {
+		return v, err
+	}
+	alive := 0
+	for _, t := range v.Tasks {
+		if t.Outcome == "" {
+			alive++
+		}
+	}
+	if !f.read || alive != f.alive {
+		f.read, f.alive = true, alive
+		if left, err := agent.Left(f.home, f.now()); err == nil { // a ledger that can't be read is said by whatever is run
+			f.left = left
+		}
+	}
+	v.Tasks = slices.DeleteFunc(v.Tasks, func(t attach.Task) bool {
+		return t.Outcome != "" && slices.ContainsFunc(f.left, func(l attach.Task) bool { return l.ID == t.ID })
+	})
+	v.Tasks = append(slices.Clone(f.left), v.Tasks...)
+	return v, nil
 }
 
 // draw runs a terminal UI on cfg's terminal, as a full screen or line by line.
