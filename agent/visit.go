@@ -205,7 +205,7 @@ func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
 }
 
 // changes reports whether an act may have sent something that a stranger's page answered otherwise.
-func changes(act browser.Act) bool { return act.Kind == browser.Click || act.Kind == browser.Change }
+func changes(act browser.Act) bool { return act.Kind.MayChange() }
 
 // refusal is the error of a step that the Company's website refused without an operation that could be approved.
 func (v *Visit) refusal(s Step, made *browser.Made) error {

@@ -54,6 +54,17 @@ const (
 	EmulateNetwork Kind = "emulateNetworkConditions" // Network
 )
 
+// MayChange reports whether an act of the kind can have the page send something that a person would answer for: it is no
+// look, no wait and no setting of ours.
+func (k Kind) MayChange() bool {
+	switch k {
+	case Click, DoubleClick, Change, Type, Clear, Check, Uncheck, Select, Upload, Press, KeyDown, KeyUp, HandleDialog, Reload:
+		return true
+	default:
+		return false
+	}
+}
+
 const (
 	defaultTimeout = 10 * time.Second      // of one act, without the wait for its requests
 	lookAgain      = 50 * time.Millisecond // between two looks for what is waited for
