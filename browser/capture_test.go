@@ -137,13 +137,19 @@ func (l *lab) joined(t *testing.T, id *session.Identity, site *testsite.Site) (*
 	if err != nil {
 		return nil, "", err
 	}
+	return c, l.join(t, id, site, c), nil
+}
+
+// join has a browser context count as joined to a new Session at the Company, and returns its ID.
+func (l *lab) join(t *testing.T, id *session.Identity, site *testsite.Site, c *browser.Context) string {
 	at := &company.Company{Domain: strings.TrimPrefix(site.Company(), "https://"), Issuer: "https://auth.test", OperationsEndpoint: site.Company() + "/operations", OperationsListed: true}
 	s, err := session.New(session.Config{Profile: profile.V1(), Identity: id, Company: at, UserID: "usr_1"})
 	if err != nil {
-		return nil, "", err
+		t.Error(err)
+		return ""
 	}
 	l.ops.Joined(c, at, s, profile.V1(), nil)
-	return c, s.ID(), nil
+	return s.ID()
 }
 
 // agentIdentity is an agent's identity that no Company need know.
