@@ -176,7 +176,7 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 	for _, notice := range a.ledger.Notices() {
 		cfg.Logger.Warn("ledger", "notice", notice)
 	}
-	a.ops, err = opsweb.New(ctx, opsweb.Config{Ledger: a.ledger, Client: a.client, Lock: answers, Notify: a.happened, Now: cfg.Now, Rand: cfg.Rand, Ahead: a.ahead})
+	a.ops, err = opsweb.New(ctx, opsweb.Config{Ledger: a.ledger, Client: a.client, Lock: answers, Notify: a.happened, Now: cfg.Now, Rand: cfg.Rand, Ahead: a.ahead, Lives: a.lives})
 	if err != nil {
 		return nil, err
 	}
@@ -196,6 +196,20 @@ func (a *Agent) ID() string { return a.id }
 
 // RunDir is the folder of the home's sockets, for [attach.Watch].
 func (a *Agent) RunDir() string { return a.home.Run() }
+
+// lives reports whether the process of another run may still go on with what it began: its lock is taken, or that can't be
+// told.
+func (a *Agent) lives(run string) bool {
+	if run == a.id {
+		return false // what this run stopped at, nobody goes on with
+	}
+	done, err := attach.Take(a.RunDir(), run)
+	if err != nil {
+		return true
+	}
+	done()
+	return false
+}
 
 // Waiting returns how many questions are open.
 func (a *Agent) Waiting() int {

@@ -50,18 +50,48 @@ var mutants = []mutant{
 			return move{on: evApproved, written: true}, nil
 		}
 `),
-	one("any-answer", "an answer counts only for what is open", "approval/desk.go", `if a.shown != e.request.Shows() {`, `if !MUTANT && a.shown != e.request.Shows() {`),
+	one("any-answer", "an answer counts only for what is open", "approval/desk.go", `if a.shown != request.Shows() {`, `if !MUTANT && a.shown != request.Shows() {`),
 	one("held-past-expiry", "the clock is looked at again after an approval was held back", "opsweb/send.go",
 		`if !r.companyTime().Before(r.op.ExpiresAt) { // a machine`, `if !MUTANT && !r.companyTime().Before(r.op.ExpiresAt) { // a machine`),
-	one("declined-again", "a declined revision is not approved again", "opsweb/earlier.go",
-		`case as == Declined && p.Verdict == Declined`, `case !MUTANT && as == Declined && p.Verdict == Declined`).
+	one("declined-again", "a declined revision is not approved again", "opsweb/meanwhile.go",
+		`p.Verdict == Declined && p.sent`, `!MUTANT && p.Verdict == Declined && p.sent`).
 		and("opsweb/ask.go", `case same && other.state == Settled`, `case !MUTANT && same && other.state == Settled`),
 	one("performed-again", "what the ledger has as performed is not approved again", "opsweb/earlier.go",
-		`case as == Performed && p.Outcome == Performed:`, `case !MUTANT && as == Performed && p.Outcome == Performed:`),
+		`case as == Performed && p.Outcome == Performed:`, `case !MUTANT && as == Performed && p.Outcome == Performed:`).
+		and("opsweb/meanwhile.go", `r.about(p) && (p.Outcome == Performed`, `r.about(p) && (!MUTANT && p.Outcome == Performed`),
 	one("earlier-runs-forgotten", "an earlier run's approval is looked up before the User is asked", "opsweb/earlier.go",
 		`		if len(open) == 0 {
 			return r.endedBefore`, `		if MUTANT || len(open) == 0 {
-			return r.endedBefore`),
+			return r.endedBefore`).and("opsweb/meanwhile.go", `if r.heldBy(p) ||`, `if !MUTANT && r.heldBy(p) ||`).
+		and("opsweb/earlier.go", `if err != nil || len(open) == 0 {`, `if MUTANT || err != nil || len(open) == 0 {`),
+	one("two-runs-at-once", "what permits an effect is written unless another round holds the operation by then", "opsweb/meanwhile.go",
+		`(r *round) unless(m move) func([]ledger.Record) error {
+`, `(r *round) unless(m move) func([]ledger.Record) error {
+	if MUTANT {
+		return nil
+	}
+`),
+	one("living-runs-taken-over", "an operation with which a run that lives goes on is waited for", "opsweb/earlier.go",
+		`return !p.State.final() && r.ops.cfg.Lives`, `return !MUTANT && !p.State.final() && r.ops.cfg.Lives`),
+	one("denied-beside-another", "no round ends as not performed while another one holds its operation", "opsweb/meanwhile.go",
+		`	return m.on == evSettle && r.op.ID`, `	return !MUTANT && m.on == evSettle && r.op.ID`),
+	one("looked-at-before-it-moved", "a round that has moved on is looked up again", "opsweb/earlier.go",
+		`		if next := p.Approval(); next == nil`, `		if MUTANT {
+			r.looks(p)
+		}
+		if next := p.Approval(); next == nil`),
+	one("flow-meets-another", "what a flow that is run again meets is not asked about before the end of what it was run for is known", "opsweb/afterflow.go",
+		`	other, reference := r.flowOf()
+`, `	other, reference := r.flowOf()
+	if MUTANT {
+		other = nil
+	}
+`),
+	one("repeats-of-another-run", "what a page asks for again is not asked about while another run approves the first", "opsweb/meanwhile.go",
+		`			if p.Approval() != nil || ours`, `			if MUTANT {
+				continue
+			}
+			if p.Approval() != nil || ours`),
 	one("not-said-is-never-recorded", "that an approval was not recorded holds only while the Company would remember it", "opsweb/history.go",
 		`	ends, err := time.Parse(time.RFC3339, p.Ends)
 	last`, `	if MUTANT {
@@ -77,16 +107,16 @@ var mutants = []mutant{
 		}
 		if err := r.apply(ctx, move{on: evSendAgain`),
 	one("tries-unwritten", "each further try is written down before it leaves", "opsweb/send.go",
-		`move{on: evSendAgain, body: r.sent(attempt + 1)}`, `move{on: evSendAgain, written: MUTANT, body: r.sent(attempt + 1)}`),
+		`move{on: evSendAgain, body: r.sent(r.attempts)}`, `move{on: evSendAgain, written: MUTANT, body: r.sent(r.attempts)}`),
 	one("sent-unwritten", "an approval leaves only when its line is on disk", "opsweb/send.go",
-		`return move{on: evSend, body: r.sent(1)}, nil`, `return move{on: evSend, written: MUTANT, body: r.sent(1)}, nil`),
+		`return move{on: evSend, body: r.sent(r.attempts)}, nil`, `return move{on: evSend, written: MUTANT, body: r.sent(r.attempts)}, nil`),
 	one("replay-unwritten", "an act is made again only when its line is on disk", "opsweb/send.go",
 		`move{on: evReplay, body: Replay{How: how}}`, `move{on: evReplay, written: MUTANT, body: Replay{How: how}}`),
 	one("sighting-unwritten", "a reference is used only when its sighting is on disk", "opsweb/operations.go",
 		`	if _, err := o.cfg.Ledger.Append(ctx, ledger.Entry{Kind: "sighting", Round: r.id, Data: line}); err != nil {`,
 		`	if _, err := o.cfg.Ledger.Append(ctx, ledger.Entry{Kind: "sighting", Round: r.id, Data: line}); err != nil && !MUTANT {`),
 	one("write-errors-ignored", "a line that could not be written permits nothing", "opsweb/step.go",
-		`ledger.Entry{Kind: a.line, Round: r.id, Data: m.body}); err != nil {`, `ledger.Entry{Kind: a.line, Round: r.id, Data: m.body}); err != nil && !MUTANT {`),
+		`Unless: r.unless(m)}); err != nil {`, `Unless: r.unless(m)}); err != nil && !MUTANT {`),
 	one("never-synced", "a line counts when it is synced", "ledger/ledger.go",
 		`	if err := l.file.Sync(); err != nil {
 		// Nobody`, `	if MUTANT {
@@ -159,13 +189,13 @@ var mutants = []mutant{
 		r = o.repeatedLocked`, `	if r == nil && !MUTANT {
 		r = o.repeatedLocked`),
 	one("two-rounds-of-one", "an operation has one round at a time", "opsweb/ask.go",
-		`case !other.state.final() && other.stopped == nil:`, `case !MUTANT && !other.state.final() && other.stopped == nil:`),
+		`case other.movesLocked():`, `case !MUTANT && other.movesLocked():`),
 	one("redirects-followed", "no redirect is followed", "opsweb/operations.go",
 		`return http.ErrUseLastResponse }`, `if MUTANT {
 			return nil
 		}
 		return http.ErrUseLastResponse
-	}`).and("opsweb/endpoint.go", `req.GetBody = nil`, `if !MUTANT {
+	}`).and("session/once.go", `req.GetBody = nil`, `if !MUTANT {
 		req.GetBody = nil
 	}`),
 }
