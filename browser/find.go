@@ -102,9 +102,14 @@ func (c *Context) find(ctx context.Context, m *Made) (seen, error) {
 		c.browser.watchFrame(m.frame, c.tab)
 	}
 	if m.Act.Kind != Wait {
-		m.continues, err = c.countContinues(ctx, m.frame)
+		if m.continues, err = c.countContinues(ctx, m.frame); err != nil {
+			m.continues = -1
+		}
+		if errors.Is(err, ErrGone) || errors.Is(err, ErrTabGone) {
+			return seen{}, err
+		}
 	}
-	return s, err
+	return s, nil
 }
 
 // look looks for an element until it is there and as it is needed.
@@ -211,7 +216,7 @@ func (c *Context) lookIn(ctx context.Context, in Frame, path []string, n need, m
 			parts[i] = part
 			continue
 		}
-		nodes, err := c.named(ctx, in.ID, ariaQuery(name))
+		nodes, err := c.named(ctx, in, ariaQuery(name))
 		if err != nil {
 			return seen{}, err
 		}
@@ -355,14 +360,21 @@ func (c *Context) children(ctx context.Context, of Frame, frames []Frame) ([]Fra
 }
 
 // named are the elements of a role and name in Chromium's accessibility tree, as arguments for a function of ours.
-func (c *Context) named(ctx context.Context, in TargetID, q AXQuery) ([]any, error) {
-	list, err := c.tab.tab.Accessible(ctx, in, &q)
+func (c *Context) named(ctx context.Context, in Frame, q AXQuery) ([]any, error) {
+	ask := &q
+	if in.Parent != "" {
+		ask = nil // Chromium answers no query for a frame that is not drawn, as one far below the fold [measured]
+	}
+	list, err := c.tab.tab.Accessible(ctx, in.ID, ask)
 	if err != nil {
 		return nil, err
 	}
 	var nodes []any
 	for _, n := range list {
 		if n.Ignored || n.Node == 0 || n.Role.Text() == "StaticText" || n.Role.Text() == "InlineTextBox" {
+			continue
+		}
+		if ask == nil && (q.Role != "" && n.Role.Text() != q.Role || q.Name != "" && strings.Join(strings.Fields(n.Name.Text()), " ") != q.Name) {
 			continue
 		}
 		if nodes = append(nodes, n.Node); len(nodes) == maxNamed {

@@ -119,10 +119,13 @@ async (path, need, mark, offset, ...nodes) => {
     [x, y] = point();
   }
   if (need.stable) {
-    await frame();
-    const [thenX, thenY] = point();
-    if (Math.abs(thenX - x) >= 1 || Math.abs(thenY - y) >= 1) return fail('moving');
-    if (!el.isConnected) return fail('detached');
+    // An animation that has not begun to be drawn yet moves from the second frame on.
+    for (let left = document.getAnimations().length ? 2 : 1; left > 0; left--) {
+      await frame();
+      const [thenX, thenY] = point();
+      if (Math.abs(thenX - x) >= 1 || Math.abs(thenY - y) >= 1) return fail('moving');
+      if (!el.isConnected) return fail('detached');
+    }
   }
   if (need.hit) {
     // From the document down through the shadow roots that the element is in, closed ones too, and those below it.
