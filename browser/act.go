@@ -68,6 +68,7 @@ func (k Kind) MayChange() bool {
 const (
 	defaultTimeout = 10 * time.Second      // of one act, without the wait for its requests
 	lookAgain      = 50 * time.Millisecond // between two looks for what is waited for
+	keyLimit       = 50 * time.Millisecond // for a page to take each key of a text
 
 	// emptyRefusal is how Chromium calls a 4xx or 5xx without a body.
 	emptyRefusal = "net::ERR_HTTP_RESPONSE_CODE_FAILURE"
@@ -217,9 +218,18 @@ func (a Act) limit() time.Duration {
 	return a.Timeout
 }
 
+// lasts is how long the act itself takes at most, beside what it waits for.
+func (a Act) lasts() time.Duration {
+	long := maxPresses * a.Pointer.Duration
+	if a.Kind == Type {
+		long += time.Duration(len(a.Value.Reveal())) * keyLimit
+	}
+	return long
+}
+
 // do makes the act in the present tab. begun is whether its requests may have left.
 func (c *Context) do(ctx context.Context, m *Made) (begun bool, err error) {
-	ctx, cancel := c.browser.within(ctx, m.Act.limit(), context.DeadlineExceeded)
+	ctx, cancel := c.browser.within(ctx, m.Act.limit()+m.Act.lasts(), context.DeadlineExceeded)
 	defer cancel()
 	m.document = c.tab.tab.Document()
 	switch m.Act.Kind {

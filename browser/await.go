@@ -62,6 +62,8 @@ func (e *NavigationError) Unwrap() error { return e.Cause }
 // String is the navigation as an error names it.
 func (n Navigation) String() string {
 	switch {
+	case n == Navigation{}:
+		return "another page"
 	case n.Title == "":
 		return quote(n.URL)
 	case n.URL == "":

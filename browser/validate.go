@@ -36,6 +36,14 @@ func (a Act) Validate() error {
 }
 
 func (a Act) validate() error {
+	switch a.Dialogs {
+	case "", Dismissed, Accepted, Asked:
+	default:
+		return fmt.Errorf("what becomes of dialogs is not known: %s", quote(string(a.Dialogs)))
+	}
+	if n := a.Network; n.Download < 0 || n.Upload < 0 || n.Latency < 0 {
+		return errors.New("the network is slower than nothing")
+	}
 	switch a.Kind {
 	case Navigate:
 		return checkNavigation(a.URL)
