@@ -351,18 +351,22 @@ func TestElementsAreCountedAndComparedUntilTheyFit(t *testing.T) {
 			elements  browser.Elements
 			fits      bool
 		}{
-			"one or more":              {[][]string{{".x"}}, browser.Elements{}, true},
-			"exactly the visible ones": {[][]string{{".none"}, {".x"}, {"input"}}, browser.Elements{Operator: "==", Count: 2}, true},
-			"more than there are":      {[][]string{{".x"}}, browser.Elements{Count: 3}, false},
-			"at most":                  {[][]string{{".x"}}, browser.Elements{Operator: "<=", Count: 2}, true},
-			"none, and there are some": {[][]string{{".x"}}, browser.Elements{Operator: "==", Counted: true}, false},
-			"none":                     {[][]string{{".none"}}, browser.Elements{Operator: "==", Counted: true}, true},
-			"hidden, and it is not":    {[][]string{{".x"}}, browser.Elements{Hidden: true}, false},
-			"hidden":                   {[][]string{{".x[hidden]"}}, browser.Elements{Hidden: true}, true},
-			"a property":               {[][]string{{"#i"}}, browser.Elements{Properties: map[string]json.RawMessage{"value": json.RawMessage(`"v"`)}}, true},
-			"another property":         {[][]string{{"#i"}}, browser.Elements{Properties: map[string]json.RawMessage{"value": json.RawMessage(`"w"`)}}, false},
-			"an attribute":             {[][]string{{"#i"}}, browser.Elements{Attributes: map[string]string{"value": "v"}}, true},
-			"an attribute of one":      {[][]string{{".x"}}, browser.Elements{Attributes: map[string]string{"data-n": "1"}}, false},
+			"one or more":                          {[][]string{{".x"}}, browser.Elements{}, true},
+			"exactly the visible ones":             {[][]string{{".none"}, {".x"}, {"input"}}, browser.Elements{Operator: "==", Count: 2}, true},
+			"more than there are":                  {[][]string{{".x"}}, browser.Elements{Count: 3}, false},
+			"at most":                              {[][]string{{".x"}}, browser.Elements{Operator: "<=", Count: 2}, true},
+			"none, and there are some":             {[][]string{{".x"}}, browser.Elements{Operator: "==", Counted: true}, false},
+			"none":                                 {[][]string{{".none"}}, browser.Elements{Operator: "==", Counted: true}, true},
+			"hidden, and it is not":                {[][]string{{".x"}}, browser.Elements{Hidden: true}, false},
+			"hidden":                               {[][]string{{".x[hidden]"}}, browser.Elements{Hidden: true}, true},
+			"those that nobody sees":               {[][]string{{".x"}}, browser.Elements{Operator: "==", Count: 3, Unseen: true}, true},
+			"not the visible alone":                {[][]string{{".x"}}, browser.Elements{Operator: "==", Count: 2, Unseen: true}, false},
+			"an attribute of one that nobody sees": {[][]string{{".x[hidden]"}}, browser.Elements{Unseen: true, Attributes: map[string]string{"data-n": "9"}}, false},
+			"there, unseen":                        {[][]string{{".x[hidden]"}}, browser.Elements{Unseen: true, Hidden: true}, false},
+			"a property":                           {[][]string{{"#i"}}, browser.Elements{Properties: map[string]json.RawMessage{"value": json.RawMessage(`"v"`)}}, true},
+			"another property":                     {[][]string{{"#i"}}, browser.Elements{Properties: map[string]json.RawMessage{"value": json.RawMessage(`"w"`)}}, false},
+			"an attribute":                         {[][]string{{"#i"}}, browser.Elements{Attributes: map[string]string{"value": "v"}}, true},
+			"an attribute of one":                  {[][]string{{".x"}}, browser.Elements{Attributes: map[string]string{"data-n": "1"}}, false},
 		} {
 			act := browser.Act{Kind: browser.Wait, Selectors: test.selectors, Elements: test.elements}
 			if !test.fits {

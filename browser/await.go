@@ -10,11 +10,13 @@ import (
 	"time"
 )
 
-// Elements is how many visible elements must match for a wait to end, and what they must be.
+// Elements is how many elements must match for a wait to end, and what they must be.
 type Elements struct {
 	Operator string // >= when empty, else == or <=
 	Count    int    // of the first alternative that matches anything; Counted says that 0 is meant
 	Counted  bool
+	// Unseen counts those that are not visible too, as the Recorder does.
+	Unseen bool
 	// Hidden turns the whole of it around: what is waited for is that it is not so (the Recorder's visible: false).
 	Hidden     bool
 	Properties map[string]json.RawMessage // each element has them, with these values

@@ -36,7 +36,7 @@ type need struct {
 	Hit      bool `json:"hit"`    // a press on it meets it and nothing else
 	Focus    bool `json:"focus"`  // it gets the focus
 
-	// What each visible element that matches has: properties, deeply equal, and attributes.
+	// What each element that matches, and is visible when it is to be, has: properties, deeply equal, and attributes.
 	Properties map[string]json.RawMessage `json:"properties"`
 	Attributes map[string]string          `json:"attributes"`
 }

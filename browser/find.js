@@ -89,7 +89,7 @@ async (path, need, mark, offset, ...nodes) => {
   const same = (is, wanted) => is === wanted || wanted instanceof Object && is instanceof Object && Object.entries(wanted).every(([k, v]) => same(is[k], v));
   const unlike = (el) => Object.entries(need.properties || {}).find(([name, value]) => !same(el[name], value)) ||
     Object.entries(need.attributes || {}).find(([name, value]) => el.getAttribute(name) !== value);
-  const many = {matches: there.length, shown: shown.length, unlike: shown.map(unlike).find((u) => u)?.[0] || ''};
+  const many = {matches: there.length, shown: shown.length, unlike: (need.visible ? shown : there).map(unlike).find((u) => u)?.[0] || ''};
   if (!there.length) return {...many, reason: candidates.length ? 'detached' : 'no match'};
   if (need.one && shown.length > 1) return {...many, reason: 'several', others: shown.slice(0, 5).map(control)};
   const el = need.visible ? shown[0] : shown[0] || there[0];

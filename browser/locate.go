@@ -39,18 +39,22 @@ func (c *Context) frameOf(ctx context.Context, act Act) (TargetID, error) {
 
 // elements reports whether the elements that an act waits for are there, and what is there instead.
 func (c *Context) elements(ctx context.Context, act Act) (bool, string, error) {
-	s, err := c.lookOnce(ctx, act, need{Visible: true, Properties: act.Elements.Properties, Attributes: act.Elements.Attributes}, c.nextMark())
+	s, err := c.lookOnce(ctx, act, need{Visible: !act.Elements.Unseen, Properties: act.Elements.Properties, Attributes: act.Elements.Attributes}, c.nextMark())
 	if err != nil {
 		return false, "", err
 	}
 	if s.final(act) {
 		return false, "", fmt.Errorf("%w: %w", ErrAct, act.notFound(s, nil))
 	}
-	instead := fmt.Sprintf("%d visible elements match", s.Shown)
+	n, which := s.Shown, "visible elements"
+	if act.Elements.Unseen {
+		n, which = s.Matches, "elements"
+	}
+	instead := fmt.Sprintf("%d %s match", n, which)
 	if s.Unlike != "" {
 		instead += ", and of one " + quote(s.Unlike) + " is another"
 	}
-	return act.Elements.fits(s.Shown, s.Unlike == ""), instead, nil
+	return act.Elements.fits(n, s.Unlike == ""), instead, nil
 }
 
 // nextMark is a number under which an element is remembered in its document.

@@ -51,7 +51,7 @@ func TestARecordingIsReadStepByStep(t *testing.T) {
 		{Kind: browser.Click, Target: main, Frame: []int{}, Selectors: [][]string{{"#buy"}, {`aria/Buy[role="button"]`}, {`xpath///*[@id="buy"]`}, {"my-shop", "pierce/#x"}},
 			Pointer: browser.Pointer{Device: browser.Mouse, Button: browser.Primary, Offset: &browser.Point{X: 61.5, Y: 22}, Duration: 400 * time.Millisecond}},
 		{Kind: browser.Change, Target: main, Selectors: [][]string{{"text/Colour"}}, Value: secret.New("blue & grün")},
-		{Kind: browser.Wait, Target: main, Selectors: [][]string{{".done"}}},
+		{Kind: browser.Wait, Target: main, Selectors: [][]string{{".done"}}, Elements: browser.Elements{Unseen: true}},
 	}
 	if diff := cmp.Diff(want, acts(f), reveal); diff != "" {
 		t.Error(diff)

@@ -206,7 +206,7 @@ func readScroll(_ *reader, _ string, p part, act *browser.Act) string {
 }
 
 func readWait(_ *reader, _ string, p part, act *browser.Act) string {
-	act.Elements = browser.Elements{Operator: p.Operator, Hidden: p.Visible != nil && !*p.Visible, Properties: p.Properties, Attributes: p.Attributes}
+	act.Elements = browser.Elements{Operator: p.Operator, Unseen: true, Hidden: p.Visible != nil && !*p.Visible, Properties: p.Properties, Attributes: p.Attributes}
 	if p.Count != nil {
 		act.Elements.Count, act.Elements.Counted = *p.Count, true
 	}
