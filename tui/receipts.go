@@ -90,7 +90,10 @@ func (c charset) receipt(from Receipt) receiptText {
 		out.first, out.summary = c.line(first, summaryCells), c.block(from.Summary)
 	}
 	for _, l := range from.Lines {
-		label := l.Kind
+		label := string(lineWords(l.Kind))
+		if label == "" {
+			label = l.Kind
+		}
 		if l.Why != "" {
 			label += ": " + l.Why
 		}

@@ -67,7 +67,7 @@ func (r *receipts) body(p painter, w int) []line {
 		return nil
 	}
 	one := found[r.at(found)]
-	out := labelled(wCompany, one.company.introduce(), w)
+	out := labelled(wCompany, one.company.address(), w)
 	add := func(label words, l line) { out = append(out, labelled(label, l, w)...) }
 	said, l := one.ended()
 	add(wOutcome, line{ours(said, l)})

@@ -106,14 +106,20 @@ func (c charset) company(from approval.Company) companyText {
 
 // introduce says who it is in a line of ours: the domain first.
 func (c companyText) introduce() line {
-	l := line{theirs(c.domain, strong)}
-	if c.puny {
-		l = append(l, ours(wPunycode, alert))
-	}
+	l := c.address()
 	if c.name == (plaintext.Text{}) {
 		return append(l, ours(wNameless, plain))
 	}
 	return append(append(l, ours(wCalls, plain)), turned(c.name, plain)...)
+}
+
+// address is its domain alone.
+func (c companyText) address() line {
+	l := line{theirs(c.domain, strong)}
+	if c.puny {
+		l = append(l, ours(wPunycode, alert))
+	}
+	return l
 }
 
 // termRow is one row of the terms.

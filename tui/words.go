@@ -119,6 +119,16 @@ func linesWords(first, last int) words {
 	return "lines " + count(first) + " to " + count(last) + "; papaver ledger verify proves that they are intact"
 }
 
+// lineWords says what a line of the ledger tells; nothing for a kind that has no words.
+func lineWords(kind string) words {
+	return map[string]words{
+		"sighting": "the Company asked for an approval", "operation": "the terms were fetched", "question": "you were asked",
+		"answer": "approved", "refusal": "not approved", "sending": "the approval was sent", "sending-again": "the same approval was sent again",
+		"recorded": "the Company recorded the approval", "replaying": "the browser was about to make the request again",
+		"replayed": "the browser had made it again", "settled": "settled",
+	}[kind]
+}
+
 // helpText is what the help says below the keys.
 func helpText() []words {
 	return []words{
