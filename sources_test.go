@@ -107,6 +107,9 @@ func readSources(tree fs.FS) (sources, error) {
 			return err
 		case entry.IsDir() && leftOut(name):
 			return fs.SkipDir
+		case entry.Type().IsRegular() && path.Ext(name) == ".png":
+			s.text[name] = "" // a picture is there, for links to it, and has no words
+			return nil
 		case !entry.Type().IsRegular() || !isText(name):
 			return nil
 		}
