@@ -34,6 +34,7 @@ type chrome struct {
 	doing  atomic.Bool // an act is made for the first time
 
 	mu       sync.Mutex
+	marked   int // under what mark package browser knows the Continue control
 	dead     bool
 	number   int
 	act      int // the last act of the User's
@@ -368,8 +369,33 @@ func (w *world) website(p *process, act int) siteAnswer {
 	return siteAnswer{status, ref}
 }
 
+// CallIn is Call: the page has no other frame.
+func (t *tab) CallIn(ctx context.Context, _ browser.TargetID, function string, result any, args ...any) error {
+	return t.Call(ctx, function, result, args...)
+}
+
+// Frames lists the page alone.
+func (t *tab) Frames(context.Context) ([]browser.Frame, error) {
+	return []browser.Frame{{ID: t.id, Document: t.Document()}}, nil
+}
+
+// Element is the page's one control.
+func (t *tab) Element(context.Context, browser.TargetID, string, ...any) (browser.Node, error) {
+	return 1, nil
+}
+
+// Accessible is the page's one control, while it is there.
+func (t *tab) Accessible(context.Context, browser.TargetID, *browser.AXQuery) ([]browser.AXNode, error) {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	if !t.c.control {
+		return nil, nil
+	}
+	return []browser.AXNode{{ID: "1", Node: 1}}, nil
+}
+
 // Call answers the functions that package browser calls in a page.
-func (t *tab) Call(_ context.Context, function string, result any, _ ...any) error {
+func (t *tab) Call(_ context.Context, function string, result any, args ...any) error {
 	c := t.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -378,13 +404,20 @@ func (t *tab) Call(_ context.Context, function string, result any, _ ...any) err
 	}
 	var value any = true
 	switch {
-	case strings.Contains(function, "purpose"):
-		value = map[string]any{"found": c.control, "why": "it is gone", "x": atControl, "y": 1, "page": "https://shop.test/order", "form": map[string]string{"order_id": "ord_1"},
+	case strings.Contains(function, "(path, need, mark"):
+		if path, mark := args[0], args[2].(int); path == nil && mark != 0 && mark == c.marked {
+			value = map[string]any{"found": c.cont, "matches": 1, "shown": 1, "x": atContinue, "y": 1, "control": map[string]string{"tag": "button", "role": "button", "name": "Continue", "type": "submit"}}
+			break
+		}
+		value = map[string]any{"found": c.control, "reason": "no match", "x": atControl, "y": 1, "page": "https://shop.test/order", "form": map[string]string{"order_id": "ord_1"},
 			"control": map[string]string{"tag": "button", "role": "button", "name": "Exchange", "type": "submit"}}
+		if c.control {
+			value.(map[string]any)["matches"], value.(map[string]any)["shown"] = 1, 1
+		}
 	case strings.Contains(function, "continue$"):
-		value = map[string]any{"count": 0}
+		value = 0
 		if c.cont {
-			value = map[string]any{"count": 1, "x": atContinue, "y": 1, "open": true}
+			value, c.marked = 1, args[0].(int)
 		}
 	}
 	data, err := json.Marshal(value)
