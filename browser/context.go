@@ -46,14 +46,13 @@ type Context struct {
 	uploadFrom  []string                    // folders, see AllowUploads
 	afterDialog func(context.Context) error // releases what was down when a dialog opened
 
-	askedLimit time.Duration // how long a dialog that is to be handled stays open
-
 	mu         sync.Mutex
 	main       *tabState               // MainTab; changed under acting too
 	tabs       []*tabState             // the open ones, the oldest first
 	adopting   int                     // tabs that pages opened and that are not ours yet
 	closedTabs []TargetID              // the last ones
 	dialogs    Dialogs                 // what becomes of dialogs
+	askedLimit time.Duration           // how long one that is to be handled stays open
 	during     Dialogs                 // the same in the act that is being made; empty for no difference
 	open       *openDialog             // the dialog that is to be handled
 	interrupt  context.CancelCauseFunc // ends the act that is being made, when a dialog opens

@@ -43,7 +43,8 @@ var (
 type openDialog struct {
 	Dialog
 	tab      Tab
-	of       *Made // the act that it came after; nil for none
+	of       *Made         // the act that it came after; nil for none
+	limit    time.Duration // how long it stays open
 	answered chan struct{}
 }
 
@@ -111,7 +112,7 @@ func (c *Context) decide(tab Tab, d Dialog) (Reply, *openDialog) {
 	}
 	switch {
 	case policy == Asked && c.open == nil:
-		c.open = &openDialog{Dialog: d, tab: tab, of: last, answered: make(chan struct{})}
+		c.open = &openDialog{Dialog: d, tab: tab, of: last, limit: c.askedLimit, answered: make(chan struct{})}
 		if c.interrupt != nil {
 			c.interrupt(ErrDialogOpen)
 		}
@@ -124,7 +125,7 @@ func (c *Context) decide(tab Tab, d Dialog) (Reply, *openDialog) {
 
 // wasAnswered waits until an act has answered the dialog, and reports false when none does in time.
 func (c *Context) wasAnswered(life context.Context, open *openDialog) bool {
-	timer := time.NewTimer(c.askedLimit)
+	timer := time.NewTimer(open.limit)
 	defer timer.Stop()
 	select {
 	case <-open.answered:

@@ -70,6 +70,12 @@ func (e *engine) tab(ctx context.Context, option chromedp.ContextOption) (browse
 			_ = t.AnswerDialog(ctx, d.Type == string(page.DialogTypeBeforeunload), "") // it may be gone
 		})
 	}
+	if early := t.early; early != nil {
+		e.watch(func() { t.dialogs(*early) })
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.parts[c.Target.SessionID] = func() { e.watch(closeTab) } // what chromedp keeps of it goes with it
 	return t, nil
 }
 
@@ -81,6 +87,7 @@ type tab struct {
 	activity *browser.Activity
 
 	mu      sync.Mutex
+	early   *browser.Dialog                       // one that opened before that
 	dialogs func(browser.Dialog)                  // has a dialog answered; nil until the tab is there
 	main    cdp.FrameID                           // empty until then
 	parts   map[browser.TargetID]*part            // the processes it has frames in, by their first frame; its own is not among them
@@ -123,8 +130,14 @@ func (t *tab) event(ev any) {
 			t.activity.Committed(string(ev.Frame.LoaderID))
 		}
 	case *page.EventJavascriptDialogOpening:
+		d := browser.Dialog{Type: string(ev.Type), Message: ev.Message, Default: ev.DefaultPrompt, URL: ev.URL}
+		t.mu.Lock()
+		if dialogs = t.dialogs; dialogs == nil {
+			t.early = &d
+		}
+		t.mu.Unlock()
 		if dialogs != nil {
-			dialogs(browser.Dialog{Type: string(ev.Type), Message: ev.Message, Default: ev.DefaultPrompt, URL: ev.URL})
+			dialogs(d)
 		}
 	}
 }
