@@ -94,7 +94,7 @@ func hostileSite(t *testing.T) string {
 		location = 'javascript:void(document.getElementById("r").textContent = "ours still")';
 	}</script>`)
 	page("/reads", `<pre id=r></pre><script>fetch('/big').then(async (a) => { let n = 0; for (const r = a.body.getReader();;) { const {done, value} = await r.read(); if (done) break; n += value.length } document.getElementById('r').textContent = 'read ' + n })</script>`)
-	page("/floods", fmt.Sprintf(`<pre id=r></pre><script>(async () => { let n = 0; const ask = async (i) => { const a = await fetch('/one?' + (i %% 10 ? 'x' : 'held') + i, {cache: 'no-store'}); n += a.status == (i %% 10 ? 200 : 403) };
+	page("/floods", fmt.Sprintf(`<pre id=r></pre><script>(async () => { let n = 0; const ask = async (i) => { const a = await fetch('/one?' + (i %% 10 ? 'x' : 'held') + '=' + i, {cache: 'no-store'}); n += a.status == (i %% 10 ? 200 : 403) };
 		for (let i = 0; i < %d; i += 20) await Promise.all(Array.from({length: 20}, (_, k) => ask(i + k))); document.getElementById('r').textContent = 'answered ' + n })()</script>`, flood))
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
