@@ -150,7 +150,10 @@ func TestActsDoWhatAPersonWould(t *testing.T) {
 				"in",
 			},
 			"a value in the place of another": {
-				typed, []browser.Act{on("#f", browser.Act{Kind: browser.Change, Value: value("new")})}, "i:new c:new",
+				typed, []browser.Act{on("#f", browser.Act{Kind: browser.Change, Value: value("new")})}, "i:new",
+			},
+			"a value is changed once, when its field is left": {
+				typed, []browser.Act{on("#f", browser.Act{Kind: browser.Change, Value: value("new")}), {Kind: browser.Press, Key: "Tab"}}, "i:new c:new",
 			},
 			"a value that is typed behind another": {
 				typed + `<script>f.addEventListener('keydown', (e) => note(e.code+e.key))</script>`,
@@ -158,20 +161,20 @@ func TestActsDoWhatAPersonWould(t *testing.T) {
 				"KeyAA i:oldA i:oldAß",
 			},
 			"no value": {
-				typed, []browser.Act{on("#f", browser.Act{Kind: browser.Clear})}, "i: c:",
+				typed, []browser.Act{on("#f", browser.Act{Kind: browser.Clear}), {Kind: browser.Press, Key: "Tab"}}, "i: c:",
 			},
 			"fields whose value is chosen": {
 				`<input id=d type=date onchange="note(value)"><input id=c type=color onchange="note(value)"><input id=r type=range onchange="note(value)"><input id=n type=number value=1 onchange="note(value)">`,
 				[]browser.Act{
 					on("#d", browser.Act{Kind: browser.Change, Value: value("2031-02-03")}), on("#c", browser.Act{Kind: browser.Change, Value: value("#A0b0c0")}),
 					on("#r", browser.Act{Kind: browser.Change, Value: value("40")}), on("#n", browser.Act{Kind: browser.Change, Value: value("12.5")}),
-					on("#n", browser.Act{Kind: browser.Type, Value: value("7")}),
+					on("#n", browser.Act{Kind: browser.Type, Value: value("7")}), {Kind: browser.Press, Key: "Tab"},
 				},
-				"2031-02-03 #a0b0c0 40 12.5",
+				"2031-02-03 #a0b0c0 40 12.57",
 			},
 			"text that has a form of its own": {
 				`<div id=e contenteditable oninput="note(innerText)">old</div><textarea id=a onchange="note(JSON.stringify(value))">old</textarea>`,
-				[]browser.Act{on("#e", browser.Act{Kind: browser.Change, Value: value("two pots")}), on("#a", browser.Act{Kind: browser.Change, Value: value("x\ny")})},
+				[]browser.Act{on("#e", browser.Act{Kind: browser.Change, Value: value("two pots")}), on("#a", browser.Act{Kind: browser.Change, Value: value("x\ny")}), {Kind: browser.Press, Key: "Tab"}},
 				`two pots "x\ny"`,
 			},
 			"options by value and by label": {

@@ -75,7 +75,8 @@
     if (value === '') document.execCommand('delete');
     return {kind: 'text'};
   }
-  tell('change');
+  // Of what was typed the browser itself tells, once, when the field is left.
+  if (chosen.includes(el.type)) tell('change');
   const now = editable ? lines(el.innerText).trim() : lines(el.value);
   let wanted = editable ? lines(value).trim() : lines(value);
   if (el.type === 'color') wanted = wanted.toLowerCase();
