@@ -260,7 +260,7 @@ func (c charset) failure(err error) *troubleText {
 	if said, ok := errors.AsType[*trouble.Error](err); ok {
 		return c.trouble(said)
 	}
-	return c.trouble(&trouble.Error{What: err.Error(), Next: "run papaver doctor, then try again"})
+	return c.trouble(&trouble.Error{What: err.Error(), Next: string(wRunDoctor)})
 }
 
 // take takes what the home knows.

@@ -18,30 +18,30 @@ func companiesKeys(several, address, signed bool) []binding {
 	}
 	switch {
 	case address && signed:
-		keys = append(keys, binding{[]string{"s"}, actSignIn, "s", "sign in again"})
+		keys = append(keys, binding{[]string{"s"}, actSignIn, "s", kSignInAgain})
 	case address:
-		keys = append(keys, binding{[]string{"s"}, actSignIn, "s", "sign in"})
+		keys = append(keys, binding{[]string{"s"}, actSignIn, "s", kSignIn})
 	}
 	if signed {
-		keys = append(keys, binding{[]string{"o"}, actSignOut, "o", "sign out"})
+		keys = append(keys, binding{[]string{"o"}, actSignOut, "o", kSignOut})
 	}
 	return append(keys,
-		binding{[]string{"n"}, actNew, "n", "sign in at another"},
-		binding{[]string{"?"}, actHelp, "?", "help"},
-		binding{[]string{"q", "esc"}, actLeave, "q", "back"},
+		binding{[]string{"n"}, actNew, "n", kSignInAtAnother},
+		binding{[]string{"?"}, actHelp, "?", kHelp},
+		binding{[]string{"q", "esc"}, actLeave, "q", kBack},
 	)
 }
 
 func confirmKeys() []binding {
-	return []binding{{[]string{"y"}, actSure, "y", "sign out"}, {[]string{"q", "esc"}, actLeave, "q", "back"}}
+	return []binding{{[]string{"y"}, actSure, "y", kSignOut}, {[]string{"q", "esc"}, actLeave, "q", kBack}}
 }
 
 // fieldKeys are the keys while text is typed: none is a letter.
 func fieldKeys(scrolls bool, leave words) []binding {
 	keys := []binding{
-		{[]string{"enter"}, actOpen, "Enter", "go on"},
-		{[]string{"backspace", "ctrl+h"}, actBackspace, "Backspace", "delete"},
-		{[]string{"ctrl+u"}, actClear, "Ctrl+U", "clear"},
+		{[]string{"enter"}, actOpen, "Enter", kGoOn},
+		{[]string{"backspace", "ctrl+h"}, actBackspace, "Backspace", kDelete},
+		{[]string{"ctrl+u"}, actClear, "Ctrl+U", kClear},
 	}
 	if scrolls {
 		keys = append(keys, arrowKeys()...)
@@ -50,32 +50,32 @@ func fieldKeys(scrolls bool, leave words) []binding {
 }
 
 func chooseKeys() []binding {
-	return []binding{{[]string{"up"}, actUp, "↑", "choose"}, {[]string{"down"}, actDown, "↓", "choose"}}
+	return []binding{{[]string{"up"}, actUp, "↑", kChoose}, {[]string{"down"}, actDown, "↓", kChoose}}
 }
 
 // typeKeys are the keys of the choice of a type. some says that one is offered.
 func typeKeys(some bool) []binding {
 	var keys []binding
 	if some {
-		keys = append(chooseKeys(), binding{[]string{"enter", " "}, actOpen, "Enter", "go on"})
+		keys = append(chooseKeys(), binding{[]string{"enter", " "}, actOpen, "Enter", kGoOn})
 	}
-	return append(keys, binding{[]string{"q", "esc"}, actLeave, "q", "back"})
+	return append(keys, binding{[]string{"q", "esc"}, actLeave, "q", kBack})
 }
 
 func scopeKeys() []binding {
 	return append(chooseKeys(),
-		binding{[]string{" "}, actMark, "space", "mark"},
-		binding{[]string{"enter"}, actOpen, "Enter", "sign in"},
-		binding{[]string{"q", "esc"}, actLeave, "q", "back"},
+		binding{[]string{" "}, actMark, "space", kMark},
+		binding{[]string{"enter"}, actOpen, "Enter", kSignIn},
+		binding{[]string{"q", "esc"}, actLeave, "q", kBack},
 	)
 }
 
 func endedKeys(failed bool) []binding {
 	var keys []binding
 	if failed {
-		keys = append(keys, binding{[]string{"s"}, actSignIn, "s", "try again"})
+		keys = append(keys, binding{[]string{"s"}, actSignIn, "s", kTryAgain})
 	}
-	return append(append(keys, arrowKeys()...), binding{[]string{"q", "esc", "enter"}, actLeave, "q", "back"})
+	return append(append(keys, arrowKeys()...), binding{[]string{"q", "esc", "enter"}, actLeave, "q", kBack})
 }
 
 // companiesKey does what a key press means on the screen of Companies. None of it can become an answer.

@@ -160,7 +160,7 @@ func (a accountText) until(now time.Time) words {
 	case !a.expires.After(now):
 		return wTimeOver
 	default:
-		return "until " + moment(a.expires, now)
+		return wUntil + moment(a.expires, now)
 	}
 }
 

@@ -135,3 +135,14 @@ func waitsWords(n int) words {
 func pauseWords(d time.Duration) words {
 	return "It is asked again in " + count(int(d.Round(time.Second)/time.Second)) + " s; your code stays good."
 }
+
+const (
+	wRunDoctor words = "run papaver doctor, then try again"
+	wUntil     words = "until "
+	wOpenThere words = "open it in your browser"
+)
+
+// fieldWords says which of the fields of a sign-in is typed; the Company's word for it follows.
+func fieldWords(at, all int) words {
+	return "Field " + count(at) + " of " + count(all) + ", the Company calls it "
+}

@@ -25,17 +25,13 @@ func (t task) facts(p painter, w int) []fact {
 		if s.state == attach.StepToDo {
 			continue
 		}
-		state := map[attach.StepState]words{attach.StepDone: "done", attach.StepFailed: "failed"}[s.state]
-		if state == "" {
-			state = "begins"
-		}
-		lead := say("Step " + count(i+1) + " of " + count(len(t.steps)) + " " + state + ": ")
+		lead := say(stepWords(i+1, len(t.steps), s.state))
 		tell("step "+strconv.Itoa(i)+string(s.state), flow(line{theirs(s.label, plain)}, w, lead, say("  ")))
 	}
 	for i, r := range t.rounds {
 		id := "round " + strconv.Itoa(i)
 		if r.summary != (plaintext.Text{}) {
-			tell(id, flow(line{theirs(r.summary, plain)}, w, say(wOperation+"the Company calls it "), say("  ")))
+			tell(id, flow(line{theirs(r.summary, plain)}, w, say(wOperation+wCompanyCallsIt), say("  ")))
 		}
 		for n, s := range r.stages {
 			lead := say("  " + words(s.at.In(p.zone).Format("15:04:05")) + "  ")

@@ -14,16 +14,16 @@ func (v helpView) body(p painter, w int) []line {
 		keys  []binding
 	}
 	parts := []part{
-		{"On a question", questionKeys()},
-		{"On the tasks", taskKeys(true, true, v.companies, v.history)},
-		{"On the list of questions", listKeys()},
+		{wOnQuestion, questionKeys()},
+		{wOnTasks, taskKeys(true, true, v.companies, v.history)},
+		{wOnList, listKeys()},
 	}
 	if v.companies {
-		parts = append(parts, part{"On the Companies", companiesKeys(true, true, true)}, part{"While you type for a sign-in", fieldKeys(true, "stop")})
+		parts = append(parts, part{wOnCompanies, companiesKeys(true, true, true)}, part{wOnTyping, fieldKeys(true, "stop")})
 	}
 	if v.history {
 		one := receipts{loaded: true, all: []receiptText{{}}}
-		parts = append(parts, part{"On past operations", one.keys()})
+		parts = append(parts, part{wOnReceipts, one.keys()})
 	}
 	for _, part := range parts {
 		out = append(out, line{ours(part.title, strong)})

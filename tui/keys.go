@@ -44,31 +44,31 @@ type binding struct {
 // there. Ctrl+C and Ctrl+Z are none of a screen's keys: see stopKey and suspendKey.
 func questionKeys() []binding {
 	return append([]binding{
-		{[]string{"a"}, actApprove, "a", "approve"},
-		{[]string{"d"}, actDeny, "d", "don't approve"},
+		{[]string{"a"}, actApprove, "a", kApprove},
+		{[]string{"d"}, actDeny, "d", kDontApprove},
 	}, append(scrollKeys(),
-		binding{[]string{"?"}, actHelp, "?", "help"},
-		binding{[]string{"q"}, actLeave, "q", "leave it unanswered"},
+		binding{[]string{"?"}, actHelp, "?", kHelp},
+		binding{[]string{"q"}, actLeave, "q", kLeaveItUnanswered},
 	)...)
 }
 
 func scrollKeys() []binding {
 	return []binding{
-		{[]string{"up"}, actUp, "↑", "scroll"},
-		{[]string{"down"}, actDown, "↓", "scroll"},
-		{[]string{"pgup"}, actPageUp, "PgUp", "scroll"},
-		{[]string{"pgdown"}, actPageDown, "PgDn", "scroll"},
-		{[]string{" "}, actPageDown, "space", "scroll"},
+		{[]string{"up"}, actUp, "↑", kScroll},
+		{[]string{"down"}, actDown, "↓", kScroll},
+		{[]string{"pgup"}, actPageUp, "PgUp", kScroll},
+		{[]string{"pgdown"}, actPageDown, "PgDn", kScroll},
+		{[]string{" "}, actPageDown, "space", kScroll},
 	}
 }
 
 // plainKeys are the keys of a question that is asked line by line.
 func plainKeys() []binding {
 	return []binding{
-		{[]string{"a"}, actApprove, "a", "approve"},
-		{[]string{"d"}, actDeny, "d", "don't approve"},
-		{[]string{" "}, actPageDown, "space", "go on reading"},
-		{[]string{"q"}, actLeave, "q", "leave it unanswered"},
+		{[]string{"a"}, actApprove, "a", kApprove},
+		{[]string{"d"}, actDeny, "d", kDontApprove},
+		{[]string{" "}, actPageDown, "space", kGoOnReading},
+		{[]string{"q"}, actLeave, "q", kLeaveItUnanswered},
 	}
 }
 
@@ -77,33 +77,33 @@ func plainKeys() []binding {
 func taskKeys(waiting, stays, companies, history bool) []binding {
 	keys := scrollKeys()
 	if waiting {
-		keys = append([]binding{{[]string{"l"}, actList, "l", "waiting questions"}}, keys...)
+		keys = append([]binding{{[]string{"l"}, actList, "l", kWaitingQuestions}}, keys...)
 	}
 	if companies {
-		keys = append(keys, binding{[]string{"c"}, actCompanies, "c", "Companies, sign in and out"})
+		keys = append(keys, binding{[]string{"c"}, actCompanies, "c", kCompaniesSignInAndOut})
 	}
 	if history {
 		keys = append(keys, binding{[]string{"h"}, actReceipts, "h", wPast})
 	}
-	keys = append(keys, binding{[]string{"?"}, actHelp, "?", "help"})
+	keys = append(keys, binding{[]string{"?"}, actHelp, "?", kHelp})
 	if stays {
-		keys = append(keys, binding{[]string{"q"}, actLeave, "q", "leave"})
+		keys = append(keys, binding{[]string{"q"}, actLeave, "q", kLeave})
 	}
 	return keys
 }
 
 func listKeys() []binding {
 	return []binding{
-		{[]string{"up"}, actUp, "↑", "choose"},
-		{[]string{"down"}, actDown, "↓", "choose"},
-		{[]string{" ", "enter"}, actOpen, "space", "open it"},
-		{[]string{"?"}, actHelp, "?", "help"},
-		{[]string{"q"}, actLeave, "q", "back"},
+		{[]string{"up"}, actUp, "↑", kChoose},
+		{[]string{"down"}, actDown, "↓", kChoose},
+		{[]string{" ", "enter"}, actOpen, "space", kOpenIt},
+		{[]string{"?"}, actHelp, "?", kHelp},
+		{[]string{"q"}, actLeave, "q", kBack},
 	}
 }
 
 func helpKeys() []binding {
-	return append(scrollKeys(), binding{[]string{"?", "q"}, actLeave, "?", "back"})
+	return append(scrollKeys(), binding{[]string{"?", "q"}, actLeave, "?", kBack})
 }
 
 // stopKey stops the run or leaves the UI from every screen. It never answers.

@@ -410,7 +410,7 @@ func (m *plainModel) remind(now time.Time) {
 		key := "left " + at.String() + string(m.asking.q.id)
 		if left > 0 && left <= at && !m.told[key] {
 			m.told[key] = true
-			m.say(timeLeft(left) + " to answer.")
+			m.say(timeLeft(left) + wToAnswer)
 			return
 		}
 	}

@@ -142,7 +142,7 @@ func extent(p painter, top, end, all, w int) line {
 	if top == 0 && end == all {
 		return line{ours(repeat(p.marks.rule, w), faint)}
 	}
-	at := " lines " + count(top+1) + " to " + count(end) + " of " + count(all) + " "
+	at := extentWords(top+1, end, all)
 	return line{
 		ours(repeat(p.marks.rule, w-2-at.cells()), faint), ours(at, strong), ours(repeat(p.marks.rule, 2), faint),
 	}

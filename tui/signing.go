@@ -107,7 +107,7 @@ func (s *signing) keys(browser bool) []binding {
 		keys = append(arrowKeys(), stop)
 	}
 	if browser && s.raw != "" && s.kind != signin.Mediated {
-		keys = append(keys, binding{[]string{"ctrl+o"}, actBrowse, "Ctrl+O", "open it in your browser"})
+		keys = append(keys, binding{[]string{"ctrl+o"}, actBrowse, "Ctrl+O", wOpenThere})
 	}
 	return keys
 }
@@ -202,7 +202,7 @@ func (s *signing) prompt() line {
 	case asksCode:
 		return line{ours(wCodeField, strong)}
 	default:
-		return line{ours("Field "+count(s.at+1)+" of "+count(s.of)+", the Company calls it ", strong), theirs(s.label, strong)}
+		return line{ours(fieldWords(s.at+1, s.of), strong), theirs(s.label, strong)}
 	}
 }
 

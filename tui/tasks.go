@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/papaver-agent/papaver/attach"
@@ -147,10 +146,7 @@ func (t task) progress(p painter, w int) []line {
 		}
 	}
 	full := barCells * done / len(t.steps)
-	said := "step " + count(at) + " of " + count(len(t.steps))
-	if done == len(t.steps) {
-		said = "all " + count(done) + " steps done"
-	}
+	said := progressWords(at, done, len(t.steps))
 	return []line{clip(line{
 		ours(repeat(p.marks.full, full), good), ours(repeat(p.marks.void, barCells-full), faint), ours(" "+said, plain),
 	}, w)}
@@ -168,7 +164,7 @@ func (t task) stepLines(p painter, w int) []line {
 	from, to := max(present-doneShown, 0), min(present+toDoShown+1, len(t.steps))
 	var out []line
 	if from > 0 {
-		out = append(out, line{ours("  "+p.marks.done+" "+count(from)+" earlier steps done", faint)})
+		out = append(out, line{ours("  "+p.marks.done+" "+earlierWords(from), faint)})
 	}
 	for _, s := range t.steps[from:to] {
 		mark, l := p.marks.toDo, faint
@@ -187,7 +183,7 @@ func (t task) stepLines(p painter, w int) []line {
 		out = append(out, flow(line{theirs(s.label, label)}, w, line{ours("  "+mark+" ", l)}, say("    "))...)
 	}
 	if more := len(t.steps) - to; more > 0 {
-		out = append(out, line{ours("  "+p.marks.toDo+" "+count(more)+" more to do", faint)})
+		out = append(out, line{ours("  "+p.marks.toDo+" "+laterWords(more), faint)})
 	}
 	return out
 }
@@ -195,7 +191,7 @@ func (t task) stepLines(p painter, w int) []line {
 func (r roundText) lines(p painter, w int) []line {
 	title := line{ours(wOperation, strong)}
 	if r.summary != (plaintext.Text{}) {
-		title = append(title, ours("the Company calls it ", plain), theirs(r.summary, plain))
+		title = append(title, ours(wCompanyCallsIt, plain), theirs(r.summary, plain))
 	}
 	out := append([]line{{}}, flow(title, w, nil, say("  "))...)
 	for _, s := range r.stages {
@@ -236,18 +232,4 @@ func (t *troubleText) lines(w int) []line {
 		out = append(out, flow(line{theirs(row.text, plain)}, w, label, say(repeat(" ", label.cells())))...)
 	}
 	return out
-}
-
-func waitingWords(n int) words {
-	if n == 1 {
-		return "1 question waits for your answer: press l."
-	}
-	return words(strconv.Itoa(n)) + " questions wait for your answer: press l."
-}
-
-func unexplainedWords(n int) words {
-	if n == 1 {
-		return "1 operation came that nothing your agent did explains. It does not come to the front by itself."
-	}
-	return count(n) + " operations came that nothing your agent did explains. None was approved."
 }

@@ -129,6 +129,31 @@ func lineWords(kind string) words {
 	}[kind]
 }
 
+// What the keys do, as the key lines and the help say it.
+const (
+	kApprove               words = "approve"
+	kBack                  words = "back"
+	kChoose                words = "choose"
+	kClear                 words = "clear"
+	kCompaniesSignInAndOut words = "Companies, sign in and out"
+	kDelete                words = "delete"
+	kDontApprove           words = "don't approve"
+	kGoOn                  words = "go on"
+	kGoOnReading           words = "go on reading"
+	kHelp                  words = "help"
+	kLeave                 words = "leave"
+	kLeaveItUnanswered     words = "leave it unanswered"
+	kMark                  words = "mark"
+	kOpenIt                words = "open it"
+	kScroll                words = "scroll"
+	kSignIn                words = "sign in"
+	kSignInAgain           words = "sign in again"
+	kSignInAtAnother       words = "sign in at another"
+	kSignOut               words = "sign out"
+	kTryAgain              words = "try again"
+	kWaitingQuestions      words = "waiting questions"
+)
+
 // helpText is what the help says below the keys.
 func helpText() []words {
 	return []words{
