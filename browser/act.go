@@ -192,6 +192,12 @@ func (c *Context) settle(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := c.browser.within(ctx, limit, ErrNoAnswer) // a page whose script runs for ever answers no call
 	defer cancel()
 	// A call answers after the page handled the input before it, so that what the handler began is counted.
+	c.mu.Lock()
+	last := c.present
+	c.mu.Unlock()
+	if in := c.tab.tab; last != nil && last.tab == in.ID() && last.frame != "" && last.frame != in.ID() {
+		_ = in.CallIn(ctx, last.frame, `() => true`, new(bool)) // a frame in a process of its own handles its input there
+	}
 	_ = c.tab.tab.Call(ctx, `() => true`, new(bool)) // a page that is going away cannot answer, and that is activity too
 	return c.quiet(ctx, limit)
 }
