@@ -64,13 +64,6 @@ var mutants = []mutant{
 			return r.endedBefore`, `		if MUTANT || len(open) == 0 {
 			return r.endedBefore`).and("opsweb/meanwhile.go", `if r.heldBy(p) ||`, `if !MUTANT && r.heldBy(p) ||`).
 		and("opsweb/earlier.go", `if err != nil || len(open) == 0 {`, `if MUTANT || err != nil || len(open) == 0 {`),
-	one("two-runs-at-once", "what permits an effect is written unless another round holds the operation by then", "opsweb/meanwhile.go",
-		`(r *round) unless(m move) func([]ledger.Record) error {
-`, `(r *round) unless(m move) func([]ledger.Record) error {
-	if MUTANT {
-		return nil
-	}
-`),
 	one("living-runs-taken-over", "an operation with which a run that lives goes on is waited for", "opsweb/earlier.go",
 		`return !p.State.final() && r.ops.cfg.Lives`, `return !MUTANT && !p.State.final() && r.ops.cfg.Lives`),
 	one("denied-beside-another", "no round ends as not performed while another one holds its operation", "opsweb/meanwhile.go",

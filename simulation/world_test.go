@@ -327,7 +327,10 @@ func (w *world) play() {
 		if n > 1 {
 			wait(w.chance.between("runs", time.Second, []time.Duration{20 * time.Second, 3 * time.Minute, 30 * time.Minute, 3 * time.Hour}[w.chance.number("runs", 4)]))
 		}
-		p := w.start(n)
+		var living sync.WaitGroup
+		if p := w.start(n); p != nil {
+			living.Go(p.run)
+		}
 		if w.two && n < runs {
 			// Another one begins while this one goes on.
 			n++
@@ -336,9 +339,7 @@ func (w *world) play() {
 				w.background.Go(beside.run)
 			}
 		}
-		if p != nil {
-			p.run()
-		}
+		living.Wait()
 	}
 	w.background.Wait()
 	w.mu.Lock()
