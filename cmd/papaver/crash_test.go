@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // crashTable tells the matrix to play all of its rows and where to write them; without it a few are played.
@@ -88,7 +88,12 @@ func crashRows() []crashRow {
 		kill: func(b *resumption, _ *sitting) { b.company.signal(syscall.SIGSTOP) },
 		back: func(b *resumption, s *sitting) { s.event("answer", 1); b.company.signal(syscall.SIGCONT) }})
 	add(crashRow{flow: "exchange.json", who: "papaver stands still, and goes on", keys: "a", performed: 1, outcome: "performed",
-		kill: func(_ *resumption, s *sitting) { s.signal(syscall.SIGSTOP); s.signal(syscall.SIGCONT) }})
+		kill: func(_ *resumption, s *sitting) {
+			s.signal(syscall.SIGSTOP)
+			s.stands()
+			s.signal(syscall.SIGCONT)
+			s.asked() // anew: whoever put it aside may have seen anything meanwhile
+		}})
 	add(crashRow{flow: "exchange.json", who: "the site is killed", keys: "a", outcome: "unknown", untold: true,
 		kill: func(b *resumption, _ *sitting) {
 			b.company.signal(syscall.SIGKILL)
@@ -125,22 +130,16 @@ func TestCrashMatrix(t *testing.T) {
 		rows = slices.DeleteFunc(rows, func(r crashRow) bool { return !r.short })
 	}
 	lines := make([]string, len(rows))
-	var all sync.WaitGroup
-	all.Add(len(rows))
 	for i, r := range rows {
 		t.Run(strings.ReplaceAll(r.flow+" "+r.name(), " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			defer all.Done()
 			lines[i] = r.play(t)
 		})
 	}
 	if table == "" {
 		return
 	}
-	t.Cleanup(func() { // when all rows have ended
-		all.Wait()
-		writeCrashTable(t, table, lines)
-	})
+	t.Cleanup(func() { writeCrashTable(t, table, lines) }) // when all rows have ended
 }
 
 // play plays a row and returns its line of the table.
@@ -256,6 +255,22 @@ func (b *bench) signalChromium(s syscall.Signal) {
 	}
 	if n == 0 {
 		b.t.Error("no Chromium of this test runs")
+	}
+}
+
+// stands waits until the process has stopped: a SIGCONT before that takes the SIGSTOP back.
+func (s *sitting) stands() {
+	s.t.Helper()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(patience); ; <-ticker.C {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+		if err == nil && strings.Contains(string(stat), ") T ") {
+			return
+		}
+		if err != nil || time.Now().After(deadline) {
+			s.t.Fatalf("papaver does not stand still: %v, %s", err, stat)
+		}
 	}
 }
 
