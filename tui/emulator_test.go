@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/mattn/go-runewidth"
 	"golang.org/x/sys/unix"
 )
 
@@ -55,7 +56,7 @@ func (e *emulator) resize(w, h int) {
 func (e *emulator) text() string {
 	out := make([]string, len(e.cells))
 	for i, row := range e.cells {
-		out[i] = strings.TrimRight(string(row), " ")
+		out[i] = strings.TrimRight(strings.ReplaceAll(string(row), "\x00", ""), " ") // the second cell of a wide one
 	}
 	return strings.Join(out, "\n")
 }
@@ -90,12 +91,18 @@ func (e *emulator) step(b []byte) int {
 		return 0
 	}
 	r, n := utf8.DecodeRune(b)
-	if e.x >= e.w {
+	width := runewidth.RuneWidth(r)
+	if width == 0 {
+		return n // a mark is drawn over the cell before
+	}
+	if e.x+width > e.w {
 		e.x = 0
 		e.feed()
 	}
-	e.cells[e.y][e.x] = r
-	e.x++
+	for i := range width {
+		e.cells[e.y][e.x+i] = []rune{r, 0}[i]
+	}
+	e.x += width
 	return n
 }
 
