@@ -202,6 +202,9 @@ func (a *Agent) takeOver(ctx context.Context, owner string, rounds []opsweb.Past
 		// Nobody else takes these operations over while we have that lock.
 		defer done()
 		err = endChromium(l.chromium[owner])
+		if len(l.chromium[owner]) == 0 && slices.ContainsFunc(rounds, func(p opsweb.Past) bool { return saw(p, owner) }) {
+			err = errUnproven
+		}
 	}
 	if err != nil {
 		var all []error
@@ -217,6 +220,14 @@ func (a *Agent) takeOver(ctx context.Context, owner string, rounds []opsweb.Past
 		}
 	}
 	return failed
+}
+
+// errUnproven is a run that had a Chromium of which it is not known what it ran on.
+var errUnproven = errors.New("the ledger does not say what its Chromium ran on, so that can't be known to have ended")
+
+// saw reports whether the Chromium of a run met the operation.
+func saw(p opsweb.Past, owner string) bool {
+	return slices.ContainsFunc(p.Records, func(r ledger.Record) bool { return r.Kind == "sighting" && r.Owner == owner })
 }
 
 // endChromium makes certain that the Chromium of a run is dead: what could still send its request. A run whose ledger lines
