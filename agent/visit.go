@@ -140,7 +140,7 @@ func (a *Agent) startBrowser(ctx context.Context) error {
 		HostResolverRules: how.HostResolverRules, LeafKeys: how.LeafKeys, Private: a.reach.Named, UsersOwn: a.own.holds,
 		Allowed: a.cfg.Allowed, OnKeptOff: a.offLimits,
 		OnProfile: func(dir string) error { return a.writeLine(ctx, lineChromium, chromiumLine{Profile: dir}) }, // what [Agent.Resume] ends
-		Watch: opsweb.Header, OnHeld: a.ops.Held, OnLimited: a.limited, Now: a.cfg.Now,
+		Watch:     opsweb.Header, OnHeld: a.ops.Held, OnLimited: a.limited, Now: a.cfg.Now,
 	}
 	b, err := browser.Start(ctx, cfg)
 	if err == nil {
