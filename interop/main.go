@@ -27,7 +27,7 @@ import (
 // The longest times: of everything, and of one row.
 const (
 	limit    = 15 * time.Minute
-	rowLimit = 3 * time.Minute
+	rowLimit = 8 * time.Minute
 )
 
 func main() {
@@ -44,6 +44,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	allowMissing := flags.Bool("allow-missing", false, "leave out what needs a Python or Node that isn't there, instead of failing")
 	write := flags.String("write", "", "draw the table into this `FILE`")
 	binary := flags.String("papaver", "bin/papaver", "the `BINARY` whose site the peer is run against")
+	driver := flags.String("driver", "chromedp", "what drives Chromium when the recorded flows are made (`NAME`): chromedp or rod")
+	flow := flags.String("flow", "", "make only the recorded flows whose name has this `SUBSTRING`")
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
 		return 2
 	}
@@ -60,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	defer func() { _ = os.RemoveAll(state) }()
 
-	w := &world{state: state, binary: *binary, log: stderr}
+	w := &world{state: state, binary: *binary, driver: *driver, flow: *flow, log: stderr}
 	missing := w.setUp(ctx)
 	var chosen []row
 	leftOut := 0

@@ -66,4 +66,5 @@ var rows = []row{
 	{"jose reads our statements", node, joseChecks},
 	{"our sign-in at oidc-provider, protocol 1.0", node, providerChecks},
 	{"structured-headers reads our fields", node, fieldChecks},
+	{"recorded flows, as @puppeteer/replay makes them", nothing, recordedFlows},
 }

@@ -42,6 +42,8 @@ const (
 type world struct {
 	state  string // a folder for this run
 	binary string // papaver
+	driver string // of papaver run
+	flow   string // a part of the names of the recordings that are made
 	log    io.Writer
 	node   string // the interpreter
 	nodes  string // the folder with the scripts and their modules

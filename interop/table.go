@@ -13,6 +13,7 @@ type tally struct {
 	passed, failed, skipped int
 	failures, skips         []string
 	took                    time.Duration
+	details                 string // for people, shown with the report
 }
 
 func (t *tally) pass() { t.passed++ }
@@ -53,6 +54,7 @@ func (t *tally) report() string {
 		}
 		fmt.Fprintf(&b, "   skipped %s\n", s)
 	}
+	b.WriteString(t.details)
 	return b.String()
 }
 

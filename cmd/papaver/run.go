@@ -169,6 +169,9 @@ func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow, h
 		ui.close()
 		return o.notBegun(e, err)
 	}
+	for _, notice := range f.Notices {
+		ui.notice(notice)
+	}
 	ui.start(ctx, a, cancel)
 	err = o.within(ctx, a, func(ctx context.Context) error { return o.work(ctx, a, f) })
 

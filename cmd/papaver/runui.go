@@ -117,6 +117,19 @@ func (ui *runUI) event(ev agent.Event) {
 	}
 }
 
+// noticed is the event of a part of the flow that is left out or ignored.
+type noticed struct {
+	What string `json:"what"`
+}
+
+// notice says what of the flow is left out or ignored.
+func (ui *runUI) notice(what string) {
+	if ui.o.json {
+		ui.out.write(agent.Event{Time: ui.e.now(), Name: "notice", Body: noticed{what}})
+	}
+	printLines(ui, "papaver: the flow: ", what)
+}
+
 // unperformed says of an operation that ended without an error and without its action what was not done.
 func unperformed(s opsweb.SettledAs) string {
 	why := ""
