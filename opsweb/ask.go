@@ -275,7 +275,7 @@ func (r *round) askOther(other offered) move {
 	return m
 }
 
-// tryLookUp looks a reference up, again after a failure of the network or when the Company asks to wait.
+// tryLookUp looks a reference up, again after a failure of the network or of the Company, or when the Company asks to wait.
 //
 // It waits for lookTime at most, however long the Company asks to wait.
 func (r *round) tryLookUp(ctx context.Context, ref Reference, tries int) (reply, error) {
@@ -290,10 +290,12 @@ func (r *round) tryLookUp(ctx context.Context, ref Reference, tries int) (reply,
 			return reply{}, err
 		case err != nil:
 			last = err
-		case rep.Kind != operation.Busy:
+		case !rep.saysNothing():
 			return rep, nil
-		default:
+		case rep.Kind == operation.Busy:
 			last = fmt.Errorf("the Company asked to wait (%s)", http.StatusText(rep.Status))
+		default:
+			last = fmt.Errorf("the Company answered with %s", rep.said())
 		}
 		if try >= tries {
 			return reply{}, fmt.Errorf("given up after %d tries: %w", tries, last)

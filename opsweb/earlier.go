@@ -39,7 +39,7 @@ func (r *round) earlier(op operation.Operation) ([]Past, error) {
 // because of it; no event when the User may be asked.
 func (r *round) lookUpEarlier(ctx context.Context) (move, error) {
 	op := r.op
-	if m, err := r.endedBefore(Performed); err != nil || m.on != "" {
+	if m, err := r.endedBefore(r.op.ID, Performed); err != nil || m.on != "" {
 		return m, err
 	}
 	if m, err := r.afterFlow(ctx); err != nil || m.on != "" {
@@ -54,7 +54,7 @@ func (r *round) lookUpEarlier(ctx context.Context) (move, error) {
 			return move{}, err
 		}
 		if len(open) == 0 {
-			return r.endedBefore(Declined)
+			return r.endedBefore(r.op.ID, Declined)
 		}
 		r.looks(open[0])
 		m, err := r.afterEarlier(ctx, open[0], op)
@@ -75,7 +75,7 @@ func (r *round) looks(p Past) {
 // heldMeanwhile goes on when, as the User answered, another round of the operation came to hold it: it is followed to its
 // end, and this approval is sent only when that one never was recorded.
 func (r *round) heldMeanwhile(ctx context.Context) (move, error) {
-	if m, err := r.endedBefore(Performed); err != nil || m.on != "" {
+	if m, err := r.endedBefore(r.op.ID, Performed); err != nil || m.on != "" {
 		return m, err
 	}
 	for before := r.alive; ; {
@@ -98,14 +98,14 @@ func (r *round) heldMeanwhile(ctx context.Context) (move, error) {
 // endedBefore settles a round whose operation was performed, or whose very revision was declined (OPS3-6.88), in any run:
 // whichever of the two is asked for. A Company may forget what it performed and return the operation anew (Operations v3,
 // section 7); the ledger does not.
-func (r *round) endedBefore(as Outcome) (move, error) {
+func (r *round) endedBefore(operationID string, as Outcome) (move, error) {
 	records, err := r.ops.cfg.Ledger.Records(r.ops.life)
 	if err != nil {
 		return move{}, fmt.Errorf("round %s: the ledger could not be read for earlier ends of its operation: %w", r.id, err)
 	}
-	for _, p := range roundsOf(records, r.op.ID) {
+	for _, p := range roundsOf(records, operationID) {
 		s := p.last()
-		if s == nil || p.ID == r.id || s.Issuer != r.site.company.Issuer || s.OperationID != r.op.ID {
+		if s == nil || p.ID == r.id || s.Issuer != r.site.company.Issuer || s.OperationID != operationID {
 			continue
 		}
 		switch {
@@ -170,7 +170,7 @@ func (r *round) afterEarlier(ctx context.Context, p Past, op operation.Operation
 			return move{}, err
 		}
 		if next := p.Approval(); next == nil || next.Reference != sent.Reference {
-			return r.endedBefore(Performed) // another approval of it is looked up next
+			return r.endedBefore(r.op.ID, Performed) // another approval of it is looked up next
 		}
 		r.looks(p)
 	}
@@ -249,7 +249,8 @@ func (r *round) usedUp(ctx context.Context) (move, error) {
 }
 
 // knownBefore goes on when a new reference is answered with the state of an operation: an approval of it was recorded
-// before. One that is under way in this run has the reference merged into it; one of ours is looked up like every earlier one, with the terms that the ledger has; of another nothing is known.
+// before. One that is under way in this run has the reference merged into it; one of ours is looked up like every earlier
+// one, with the terms that the ledger has; what the ledger has as performed is that; of another nothing is known.
 func (r *round) knownBefore(rep reply) (move, error) {
 	if other := r.movingRound(rep.OperationID); other != nil {
 		return move{on: evSame, body: MergedInto{Into: other.id}, into: other}, nil
@@ -262,6 +263,9 @@ func (r *round) knownBefore(rep reply) (move, error) {
 		if op, ok := p.operation(p.Approval().Revision); ok {
 			return r.returned(op), nil
 		}
+	}
+	if m, err := r.endedBefore(rep.OperationID, Performed); err != nil || m.on != "" {
+		return m, err
 	}
 	return settlef(Unknown, "the Company says that it is %s already, and no approval of ours is open", rep.State), nil
 }

@@ -34,6 +34,12 @@ type reply struct {
 	broken     error         // the answer could not be decoded
 }
 
+// saysNothing reports whether the request may be made again as it was: the Company is busy, or it, or what stands before it,
+// failed, which tells nothing of what became of the request (Operations v3, section 7).
+func (r reply) saysNothing() bool {
+	return r.Kind == operation.Busy || r.Status >= http.StatusInternalServerError
+}
+
 // said is an answer of no use, for people.
 func (r reply) said() string {
 	switch {

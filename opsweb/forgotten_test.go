@@ -1,6 +1,7 @@
 package opsweb
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -75,4 +76,47 @@ func TestAnApprovalThatExpiredWhileItWasHeldBackIsNotSent(t *testing.T) {
 			t.Errorf("it was sent %d times", n-1)
 		}
 	})
+}
+
+// A reference that the Company answers with the state of an operation which an earlier round, of this run or of another
+// one, has seen performed is settled as that. Nobody is asked, and nothing is approved.
+//
+// Clauses: OPS3-7.06, OPS3-7.22
+func TestAReferenceThatTellsTheStateOfAPerformedOperationIsSettledAsPerformedBefore(t *testing.T) {
+	for _, said := range []string{"performed", "performing"} {
+		for _, later := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, later run %t", said, later), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t)
+					w.company.script = []answer{terms("v1"), recorded, state("performed"), state(said)}
+					w.chrome.script = []page{refusedScript("r1"), {script: true, status: 200}}
+					stop := w.answers(yes, yes)
+					w.press(w.tab)
+					w.must(w.settle())
+					stop()
+					if later {
+						w.laterRun()
+					}
+					stop = w.answers(yes)
+					w.chrome.script = []page{refusedScript("r2")}
+					w.press(w.tab)
+					w.must(w.settle())
+					stop()
+					outcomes := w.ops.Outcomes()
+					if len(outcomes) == 0 || outcomes[len(outcomes)-1] != Performed {
+						t.Errorf("outcomes = %v", outcomes)
+					}
+					if q := bodies[Question](w); len(q) != 1 {
+						t.Errorf("%d questions", len(q))
+					}
+					if n := len(w.company.approvals()); n != 1 {
+						t.Errorf("%d approvals left", n)
+					}
+					if all := bodies[SettledAs](w); !strings.Contains(all[len(all)-1].Why, "performed already") {
+						t.Errorf("it was not said: %+v", all)
+					}
+				})
+			})
+		}
+	}
 }

@@ -43,7 +43,7 @@ func TestSettleReturnsAfterTheEndWasTold(t *testing.T) {
 func TestAReferenceThatComesAfterTheReplaysRoundHasEndedIsRefused(t *testing.T) {
 	for name, s := range map[string]story{
 		"performed": {endpoint: []answer{terms("v1"), recorded, state("performed")}, site: []page{refusedScript("r1"), {script: true, status: 200}}, outcome: Performed},
-		"unknown":   {endpoint: []answer{terms("v1"), recorded, {status: 500}}, site: []page{refusedScript("r1"), {script: true, status: 200}}, outcome: Unknown},
+		"unknown":   {endpoint: []answer{terms("v1"), recorded, {status: 418}}, site: []page{refusedScript("r1"), {script: true, status: 200}}, outcome: Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -27,7 +27,7 @@ func (r *round) prepare(ctx context.Context) (move, error) {
 	if m, err := r.heldMeanwhile(ctx); err != nil || m.on != "" {
 		return m, err
 	}
-	if m, err := r.endedBefore(Declined); err != nil || m.on != "" {
+	if m, err := r.endedBefore(r.op.ID, Declined); err != nil || m.on != "" {
 		return m, err
 	}
 	// The permission ends with the revision; it is looked at here, immediately before it is used.
@@ -85,10 +85,10 @@ func (r *round) send(ctx context.Context) (move, error) {
 		if err != nil && !errors.Is(err, errNoAnswer) {
 			return settlef(r.notSent(), "the approval could not be made: %v", err), nil
 		}
-		if err == nil && rep.Kind != operation.Busy {
+		if err == nil && !rep.saysNothing() {
 			return r.answered(rep), nil
 		}
-		// A Company that is busy may have recorded it too, or be performing it (Operations v3, section 7).
+		// A Company that is busy, or failed, may have recorded it too, or be performing it (Operations v3, section 7).
 		r.unsure = true
 		left := max(pause, rep.retryAfter)
 		late := !r.companyTime().Add(left).Before(r.op.ExpiresAt) // it can't be recorded any more then

@@ -165,7 +165,7 @@ func answersToTheApproval() []story {
 		{name: "200 with a page is no record", endpoint: sent(answer{status: 200, body: `"ok"`}), site: one, user: []say{yes}, outcome: Unknown, want: approved + "settled"},
 		{name: "a redirect is final", endpoint: sent(answer{status: 307, header: map[string]string{"Location": "https://evil.test/"}}), site: one, user: []say{yes}, outcome: Unknown,
 			want: approved + "settled"},
-		{name: "an error nobody knows", endpoint: sent(answer{status: 500}), site: one, user: []say{yes}, outcome: Unknown, want: approved + "settled"},
+		{name: "an error nobody knows", endpoint: sent(answer{status: 418}), site: one, user: []say{yes}, outcome: Unknown, want: approved + "settled"},
 	}
 }
 
@@ -179,6 +179,16 @@ func answersThatWereLost() []story {
 			want: approved + again + end},
 		{name: "busy", endpoint: sent(busy(503, "7"), busy(429, ""), recorded, state("performed")), site: two, user: []say{yes}, outcome: Performed,
 			want: approved + again + again + end},
+		{name: "it failed: the same approval again", endpoint: sent(answer{status: 500}, answer{status: 502}, answer{status: 504}, recorded, state("performed")), site: two, user: []say{yes}, outcome: Performed,
+			want: approved + again + again + again + end},
+		{name: "it failed, with words of its own", endpoint: sent(answer{status: 500, body: `{"error":"approval_declined","operation_id":"exc_1","revision":"v1"}`}, recorded, state("performed")), site: two, user: []say{yes}, outcome: Performed,
+			want: approved + again + end},
+		{name: "it failed after the Company recorded it, and was used up", endpoint: sent(answer{status: 502}, state("performed"), state("performed")), site: two[:1], user: []say{yes}, outcome: Performed,
+			want: approved + again + "state-known LOOK:r1 settled"},
+		{name: "it failed, then new terms: looked up before anybody is asked", endpoint: sent(answer{status: 500}, terms("v2"), state("performed")), site: two[:1], user: []say{yes}, outcome: Performed,
+			want: approved + again + "state-known LOOK:r1 settled"},
+		{name: "it failed every time: unknown after five tries", endpoint: sent(many(sendTries, answer{status: 500})...), site: two[:1], user: []say{yes}, outcome: Unknown, why: "after 5 tries",
+			want: approved + strings.Repeat(again, sendTries-1) + "settled"},
 		{name: "busy for longer than the approval can be recorded: it is not waited for", endpoint: []answer{termsOf("exc_1", "v1", 2*time.Minute), busy(503, "300")}, site: two[:1], user: []say{yes}, outcome: Unknown, why: "after 1 tries",
 			want: approved + "settled"},
 		{name: "never answered: unknown after five tries", endpoint: sent(many(sendTries, lost)...), site: two[:1], user: []say{yes}, outcome: Unknown, why: "after 5 tries",
@@ -230,6 +240,10 @@ func lookUpsBeforeTheQuestion() []story {
 	one := []page{refused("r1")}
 	return []story{
 		{name: "the endpoint can't be reached", endpoint: many(fetchTries, lost), site: one, outcome: Failed, why: "could not be fetched",
+			want: "ACT sighting " + strings.Repeat("LOOK:r1 ", fetchTries) + "settled"},
+		{name: "it failed, then the terms", endpoint: []answer{{status: 502}, terms("v1")}, site: one, user: []say{no}, outcome: Refused,
+			want: "ACT sighting LOOK:r1 LOOK:r1 operation question refusal settled"},
+		{name: "it fails every time", endpoint: many(fetchTries, answer{status: 500}), site: one, outcome: Failed, why: "something else (status 500)",
 			want: "ACT sighting " + strings.Repeat("LOOK:r1 ", fetchTries) + "settled"},
 		{name: "busy for longer than we wait", endpoint: many(2, busy(503, "400")), site: one, outcome: Failed, why: "before a wait of 6m40s",
 			want: "ACT sighting LOOK:r1 LOOK:r1 settled"},
