@@ -24,6 +24,7 @@ const closeTimeout = 5 * time.Second
 type Visit struct {
 	agent   *Agent
 	context *browser.Context
+	domain  string
 	company *company.Company // nil at an ordinary site
 	session *session.Session // nil at an ordinary site, and where no browser can be joined
 	refused refusals
@@ -59,7 +60,7 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	if !browser.Allows(a.cfg.Allowed, where.Domain()) {
 		return nil, notAllowedTrouble(where)
 	}
-	v := &Visit{agent: a, lost: make(map[string]int), joining: make(chan struct{}, 1)}
+	v := &Visit{agent: a, domain: where.Domain(), lost: make(map[string]int), joining: make(chan struct{}, 1)}
 	a.progress.doing("reading what " + where.Domain() + " publishes")
 	v.company, err = company.Discover(ctx, a.client, where, company.Options{Profile: a.cfg.Profile, Cache: a.documents()})
 	why := ""

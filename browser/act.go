@@ -78,7 +78,8 @@ const (
 type Act struct {
 	Kind Kind
 	// Target is the tab: empty for the one that was switched to last, at first the only one; [MainTab] for that first one;
-	// else a URL, in which * stands for anything. A tab with such a URL is waited for, and the act alone is made there.
+	// else a URL, in which * stands for anything, or the ID of a [TabInfo]. Such a tab is waited for, and the act alone is
+	// made there.
 	Target string
 	// Frame is the frame that is looked in: which child of the page it is, which child of that one, and so on, counted
 	// from 0 as the Recorder does. Empty: the page itself.

@@ -131,7 +131,7 @@ func Start(ctx context.Context, cfg Config) (*Browser, error) {
 	defer cancel()
 	b.engine, err = cfg.Driver.Start(ctx, Process{
 		Bin: bin, ProfileDir: profile, Flags: flags(cfg), Env: environment(profile), Guard: guarded(),
-		Sent: b.sent, Opened: b.onOpened, Closed: b.onClosed, Dialog: b.onDialog,
+		Sent: b.sent, Opened: b.onOpened, Closed: b.onClosed, Dialog: b.onDialog, Console: b.onConsole,
 	}, b.onPaused)
 	if err != nil {
 		b.end()

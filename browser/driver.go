@@ -36,6 +36,9 @@ type Process struct {
 	// Dialog is told of each dialog that opens in a tab. It does not block. The page's scripts stand still until AnswerDialog.
 	// When it is nil the driver answers by itself: a beforeunload question is accepted, every other one dismissed.
 	Dialog func(Tab, Dialog)
+	// Console is told of each message in the console of a tab, its level as CDP's Runtime domain has it, and of each error
+	// that a script of it does not catch. It does not block. Nil: nobody wants to know.
+	Console func(TargetID, ConsoleMessage)
 }
 
 // Flag is one command line switch of Chromium.
@@ -167,6 +170,8 @@ type Paused struct {
 	URL      string
 	Status   int // 0 when there is no response but a network error
 	Headers  []Header
+
+	submitted bool // it answers a form of ours, or comes after one in the redirects
 }
 
 // Header is one header field line, its name spelled as it was received.

@@ -21,6 +21,7 @@ type tabState struct {
 	since    int      // how many of them came since the last act began
 	refusal  *Paused  // the first of them since the last act began that refuses it; nil when none did
 	hops     []Paused
+	console  []ConsoleMessage
 	joining  bool // a form is being submitted and waited for
 	submits  bool // a form was submitted in it
 	changed  chan struct{}
@@ -38,6 +39,7 @@ func (t *tabState) saw(p Paused) {
 	p.Headers = nil
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	p.submitted = t.joining || t.submits && !t.landed()
 	t.recent = append(t.recent, p)
 	t.since++
 	if len(t.recent) > maxRecent {

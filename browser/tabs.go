@@ -263,7 +263,7 @@ func (c *Context) waitForTab(ctx context.Context, act Act) (*tabState, []int, er
 			return nil, nil, err
 		}
 		for _, info := range slices.Backward(now) {
-			if matches(act.Target, info.URL) {
+			if matches(act.Target, info.URL) || act.Target == string(info.ID) {
 				c.browser.mu.Lock()
 				there := c.browser.tabs[info.ID]
 				c.browser.mu.Unlock()

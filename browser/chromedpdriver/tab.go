@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
@@ -129,6 +131,12 @@ func (t *tab) event(ev any) {
 		if ev.Frame.ID == main {
 			t.activity.Committed(string(ev.Frame.LoaderID))
 		}
+	case *runtime.EventConsoleAPICalled:
+		t.said(string(ev.Type), ev.Args...)
+	case *runtime.EventExceptionThrown:
+		if d := ev.ExceptionDetails; d != nil {
+			t.said("error", &runtime.RemoteObject{Description: d.Text}, d.Exception)
+		}
 	case *page.EventJavascriptDialogOpening:
 		d := browser.Dialog{Type: string(ev.Type), Message: ev.Message, Default: ev.DefaultPrompt, URL: ev.URL}
 		t.mu.Lock()
@@ -140,6 +148,23 @@ func (t *tab) event(ev any) {
 			dialogs(d)
 		}
 	}
+}
+
+// said hands a message of the tab's console on.
+func (t *tab) said(level string, parts ...*runtime.RemoteObject) {
+	t.mu.Lock()
+	main := t.main
+	t.mu.Unlock()
+	if t.engine.console == nil || main == "" {
+		return
+	}
+	var words []string
+	for _, p := range parts {
+		if p != nil {
+			words = append(words, browser.ConsoleWord([]byte(p.Value), p.Description, string(p.Type)))
+		}
+	}
+	t.engine.console(browser.TargetID(main), browser.ConsoleMessage{Level: level, Text: strings.Join(words, " ")})
 }
 
 func (t *tab) Activity() (int, <-chan struct{}) { return t.activity.Count() }

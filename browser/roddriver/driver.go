@@ -41,7 +41,7 @@ func (Driver) Start(ctx context.Context, p browser.Process, paused func(browser.
 		return nil, err
 	}
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	e := &engine{process: process, life: life, sent: p.Sent, dialog: p.Dialog, opened: p.Opened, closed: p.Closed, tabs: make(map[proto.TargetSessionID]*tab)}
+	e := &engine{process: process, life: life, sent: p.Sent, dialog: p.Dialog, console: p.Console, opened: p.Opened, closed: p.Closed, tabs: make(map[proto.TargetSessionID]*tab)}
 	e.client = cdp.New().Logger(quiet{}).Start(process.pipe)
 	e.reading.Go(func() {
 		e.dispatch(paused) // until rod's client has ended, with the pipe
@@ -76,6 +76,7 @@ type engine struct {
 	version string
 	sent    func(browser.TargetID, browser.RequestID, bool) // Process.Sent
 	dialog  func(browser.Tab, browser.Dialog)               // Process.Dialog
+	console func(browser.TargetID, browser.ConsoleMessage)  // Process.Console
 	opened  func(browser.Target)                            // Process.Opened
 	closed  func(browser.TargetID)                          // Process.Closed
 	reading sync.WaitGroup

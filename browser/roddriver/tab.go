@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -116,6 +117,7 @@ func (t *tab) attach(ctx context.Context) error {
 	return errors.Join(
 		proto.PageEnable{}.Call(t.on(ctx)),
 		proto.NetworkEnable{}.Call(t.on(ctx)),
+		proto.RuntimeEnable{}.Call(t.on(ctx)), // for the console
 	)
 }
 
@@ -169,6 +171,8 @@ func (t *tab) event(session proto.TargetSessionID, method string, params []byte)
 		if ev.Frame.ID == proto.PageFrameID(t.id) {
 			t.activity.Committed(ev.Frame.LoaderID)
 		}
+	case "Runtime.consoleAPICalled", "Runtime.exceptionThrown":
+		t.said(session, params)
 	case "Page.javascriptDialogOpening":
 		d := browser.Dialog{Type: ev.Type, Message: ev.Message, Default: ev.Default, URL: ev.URL}
 		if t.engine.dialog != nil {
@@ -181,6 +185,37 @@ func (t *tab) event(session proto.TargetSessionID, method string, params []byte)
 			_ = t.AnswerDialog(ctx, d.Type == string(proto.PageDialogTypeBeforeunload), "") // it may be gone
 		})
 	}
+}
+
+// said hands a message of the tab's console on.
+func (t *tab) said(session proto.TargetSessionID, params []byte) {
+	type part struct {
+		Value       json.RawMessage `json:"value"`
+		Description string          `json:"description"`
+		Type        string          `json:"type"`
+	}
+	var ev struct {
+		Level     string `json:"type"`
+		Args      []part `json:"args"`
+		Exception *struct {
+			Text      string `json:"text"`
+			Exception *part  `json:"exception"`
+		} `json:"exceptionDetails"`
+	}
+	if t.engine.console == nil || session != t.session || json.Unmarshal(params, &ev) != nil {
+		return
+	}
+	if x := ev.Exception; x != nil {
+		ev.Level, ev.Args = "error", []part{{Description: x.Text}}
+		if x.Exception != nil {
+			ev.Args = append(ev.Args, *x.Exception)
+		}
+	}
+	var words []string
+	for _, p := range ev.Args {
+		words = append(words, browser.ConsoleWord(p.Value, p.Description, p.Type))
+	}
+	t.engine.console(t.ID(), browser.ConsoleMessage{Level: ev.Level, Text: strings.Join(words, " ")})
 }
 
 func (t *tab) Activity() (int, <-chan struct{}) { return t.activity.Count() }
