@@ -19,6 +19,7 @@ import (
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/ledger"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/profile"
 	"github.com/papaver-agent/papaver/session"
 )
@@ -59,6 +60,7 @@ type world struct {
 	chrome  *chrome
 	company *endpoint
 	session *session.Session
+	lock    *lock.Lock                                  // of the home in which a round is resumed
 	onRenew func(ctx context.Context, sid string) error // nil: no Session can be had
 
 	mu       sync.Mutex

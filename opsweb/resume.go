@@ -190,6 +190,10 @@ func (r *round) remember(p Past) error {
 		r.alive = &living{reference: reference, revision: p.alive.Revision, ends: before.ExpiresAtSent}
 	}
 	if sent := p.held(); sent != nil {
+		if l := r.ops.cfg.Lock; l != nil && p.State == Sending && !p.signed(*l, *sent) {
+			// Whoever can write the home's files could have written this approval, and it was perhaps never sent.
+			return fmt.Errorf("%w: its answer is not signed with the key of this home's lock, so it is not sent again", ErrNotTaken)
+		}
 		var known bool
 		if r.op, known = p.operation(sent.Revision); !known {
 			return fmt.Errorf("%w: the terms of its approval are not in the ledger", ErrNotTaken)

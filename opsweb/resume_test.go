@@ -10,6 +10,7 @@ import (
 
 	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/ledger"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/profile"
 )
 
@@ -45,7 +46,7 @@ func (w *world) resumes(owner string, flow bool) error {
 	l, err := ledger.Open(w.t.Context(), ledger.Config{Dir: w.dir, Owner: owner, OpenFile: w.disk.open, Now: w.now})
 	w.must(err)
 	w.t.Cleanup(func() { w.must(l.Close()) })
-	w.ops, err = New(w.t.Context(), Config{Ledger: l, Client: &http.Client{Transport: w.company}, Notify: w.notified, Now: w.now})
+	w.ops, err = New(w.t.Context(), Config{Ledger: l, Client: &http.Client{Transport: w.company}, Lock: w.lock, Notify: w.notified, Now: w.now})
 	w.must(err)
 	past := History(w.disk.records())[0]
 	s, err := w.session.Earlier(past.Sid())
@@ -179,6 +180,33 @@ func TestOfTwoThatTakeARoundOverOneDoes(t *testing.T) {
 			t.Errorf("what happened: %s", w.trace())
 		}
 	})
+}
+
+// At a locked home an approval of a run that is gone is sent again only when the User's signed yes to it is in the ledger:
+// whoever can write the home's files could have written the rest.
+func TestAtALockedHomeAnUnsignedApprovalIsNotSentAgain(t *testing.T) {
+	k := newLock(t)
+	public := k.Lock()
+	for _, tc := range []struct {
+		name string
+		lock *lock.Lock
+		sent bool
+	}{{"no lock", nil, true}, {"a lock", &public, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := killAt(t, story{endpoint: []answer{terms("v1"), recorded, state("performed")}, site: []page{refused("r1"), done}, user: []say{yes}}, "sending")
+			w.company.script, w.lock = []answer{recorded, state("performed")}, tc.lock
+			err := w.resumes("run_2", false)
+			if errors.Is(err, ErrNotTaken) == tc.sent {
+				t.Errorf("%s: %v", tc.name, err)
+			}
+			_, err = w.ops.Resumed(t.Context())
+			w.must(err)
+			w.ops.Close()
+			if sent := strings.Contains(w.trace(), "APPROVE"); sent != tc.sent {
+				t.Errorf("%s: %s", tc.name, w.trace())
+			}
+		})
+	}
 }
 
 // What was settled as unknown is looked up again, as long as the Company has to remember it.

@@ -3,6 +3,7 @@ package opsweb
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/ledger"
@@ -85,4 +86,15 @@ func checkAnswer(rec ledger.Record, l lock.Lock) error {
 		return lock.ErrSignature
 	}
 	return l.Verify(*a.Signed, a.Signature)
+}
+
+// signed reports whether the User's yes to an approval is in the round's records, with the lock's signature.
+func (p Past) signed(l lock.Lock, sent Sent) bool {
+	return slices.ContainsFunc(p.Records, func(rec ledger.Record) bool {
+		var a Answer
+		if rec.Kind != lineYes || json.Unmarshal(rec.Data, &a) != nil || a.Approver != sent.Approver || checkAnswer(rec, l) != nil {
+			return false
+		}
+		return a.Signed.Company == p.Company && a.Shown.OperationID == sent.OperationID && a.Shown.Revision == sent.Revision
+	})
 }

@@ -93,4 +93,26 @@ func TestAnAnswerWithoutItsSignatureIsFoundInTheLedger(t *testing.T) {
 			t.Errorf("%s: %v, want record %d", name, err, tc.wrong)
 		}
 	}
+
+	// An approval that was being sent is sent again where its signed yes is on record.
+	public := k.Lock()
+	sent := Sent{Approver: operation.ByUser, OperationID: "exc_1", Revision: "v1"}
+	for name, tc := range map[string]struct {
+		past Past
+		sent Sent
+		want bool
+	}{
+		"its yes":              {Past{Company: "shop.example", Records: []ledger.Record{answer(k, nil)}}, sent, true},
+		"no yes":               {Past{Company: "shop.example"}, sent, false},
+		"an unsigned yes":      {Past{Company: "shop.example", Records: []ledger.Record{answer(nil, nil)}}, sent, false},
+		"another lock's":       {Past{Company: "shop.example", Records: []ledger.Record{answer(stranger, nil)}}, sent, false},
+		"at another Company":   {Past{Company: "other.example", Records: []ledger.Record{answer(k, nil)}}, sent, false},
+		"of another revision":  {Past{Company: "shop.example", Records: []ledger.Record{answer(k, nil)}}, Sent{Approver: operation.ByUser, OperationID: "exc_1", Revision: "v2"}, false},
+		"of another operation": {Past{Company: "shop.example", Records: []ledger.Record{answer(k, nil)}}, Sent{Approver: operation.ByUser, OperationID: "exc_2", Revision: "v1"}, false},
+		"nobody's":             {Past{Company: "shop.example", Records: []ledger.Record{answer(k, nil)}}, Sent{Approver: operation.ByAgent, OperationID: "exc_1", Revision: "v1"}, false},
+	} {
+		if got := tc.past.signed(public, tc.sent); got != tc.want {
+			t.Errorf("%s: signed is %v", name, got)
+		}
+	}
 }
