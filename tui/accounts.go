@@ -8,21 +8,22 @@ import (
 	"github.com/papaver-agent/papaver/account"
 	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/internal/plaintext"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/signin"
 )
 
 // Accounts is what the screen of Companies shows and does. Every method returns soon after ctx ends; errors are best
 // a *[trouble.Error], whose four sentences are shown. Text in what they return is as the Company sent it: the UI
-// sanitises it. Methods may be called concurrently.
+// sanitises it. A key is that of the home's lock, open; nil at a home without one. Methods may be called concurrently.
 type Accounts interface {
 	// Known lists the Companies this home knows, in the order they are shown. What could be read comes beside an error.
 	Known(ctx context.Context) ([]Known, error)
 	// Offers reads what sign-ins the Company at address offers, for the account that the User calls label.
-	Offers(ctx context.Context, address, label string) (Offers, error)
+	Offers(ctx context.Context, key *lock.Key, address, label string) (Offers, error)
 	// SignIn signs the User in. It asks them through ui alone.
-	SignIn(ctx context.Context, c Choice, ui signin.UI) (signin.Result, error)
+	SignIn(ctx context.Context, key *lock.Key, c Choice, ui signin.UI) (signin.Result, error)
 	// SignOut has the Company at address revoke the access to the account that the User calls label.
-	SignOut(ctx context.Context, address, label string) error
+	SignOut(ctx context.Context, key *lock.Key, address, label string) error
 }
 
 // Known is a Company that the home knows.

@@ -76,6 +76,7 @@ type companies struct {
 	mark   int // of the scopes
 	doing  words
 
+	leaving entry // where the User signs out
 	serial  int
 	stop    context.CancelFunc // of the job under way; nil when there is none
 	signing *signing
@@ -144,9 +145,14 @@ func (c *companies) keys(browser bool) []binding {
 
 // toCompanies goes to the list, and has it read anew.
 func (m *model) toCompanies(said line) tea.Cmd {
+	m.toList(said)
+	return m.readKnown()
+}
+
+// toList ends what is under way at the screen of Companies.
+func (m *model) toList(said line) {
 	m.companies.over()
 	m.companies = companies{known: m.companies.known, loaded: m.companies.loaded, chosen: m.companies.chosen, serial: m.companies.serial + 1, said: said}
-	return m.readKnown()
 }
 
 // over ends what is under way, and wipes what was typed.
@@ -183,22 +189,37 @@ func (m *model) begin(doing words) (context.Context, int) {
 // readOffers asks what the Company at choice.Address offers.
 func (m *model) readOffers() tea.Cmd {
 	ctx, serial := m.begin(wReadingOffers)
-	choice := m.companies.choice
+	choice, keeper := m.companies.choice, m.keeper
 	return m.d.do(func(context.Context) tea.Msg {
+		key, ask, err := keeper.need(lockedMsg{errand: toReadOffers, serial: serial})
+		switch {
+		case err != nil:
+			return offersMsg{serial, Offers{}, err}
+		case ask != nil:
+			return ask
+		}
 		ctx, cancel := context.WithTimeout(ctx, offersTimeout)
 		defer cancel()
-		offers, err := m.cfg.Accounts.Offers(ctx, choice.Address, choice.Account)
+		offers, err := m.cfg.Accounts.Offers(ctx, key, choice.Address, choice.Account)
 		return offersMsg{serial, offers, err}
 	})
 }
 
 func (m *model) signOut(e entry) tea.Cmd {
 	ctx, serial := m.begin(wSigningOut)
-	m.companies.who = e.known.company
+	m.companies.who, m.companies.leaving = e.known.company, e
+	keeper := m.keeper
 	return m.d.do(func(context.Context) tea.Msg {
+		key, ask, err := keeper.need(lockedMsg{errand: toSignOut, serial: serial})
+		switch {
+		case err != nil:
+			return signedOutMsg{serial, e.known.company, err}
+		case ask != nil:
+			return ask
+		}
 		ctx, cancel := context.WithTimeout(ctx, signOutTimeout)
 		defer cancel()
-		err := m.cfg.Accounts.SignOut(ctx, e.known.address, e.account.raw)
+		err = m.cfg.Accounts.SignOut(ctx, key, e.known.address, e.account.raw)
 		return signedOutMsg{serial, e.known.company, err}
 	})
 }
@@ -210,10 +231,17 @@ func (m *model) signIn() tea.Cmd {
 	b := newBridge(m.d.ctx)
 	c.stop, c.stage, c.failed, c.said, c.result, c.top = b.stop, stageSigning, nil, nil, nil, 0
 	c.signing = &signing{bridge: b, kind: c.choice.Type, who: c.who, sending: true}
-	choice := c.choice
+	choice, keeper := c.choice, m.keeper
 	return tea.Batch(b.next(m.d), m.d.do(func(context.Context) tea.Msg {
 		defer b.stop()
-		result, err := m.cfg.Accounts.SignIn(b.ctx, choice, b)
+		key, ask, err := keeper.need(lockedMsg{errand: toSignIn, bridge: b})
+		switch {
+		case err != nil:
+			return signedInMsg{b, signin.Result{}, err}
+		case ask != nil:
+			return ask
+		}
+		result, err := m.cfg.Accounts.SignIn(b.ctx, key, choice, b)
 		b.drain()
 		return signedInMsg{b, result, err}
 	}))

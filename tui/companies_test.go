@@ -14,6 +14,7 @@ import (
 	"github.com/papaver-agent/papaver/account"
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/signin"
 )
 
@@ -58,14 +59,14 @@ func newFakeAccounts() *fakeAccounts {
 
 func (f *fakeAccounts) Known(context.Context) ([]Known, error) { return f.known, nil }
 
-func (f *fakeAccounts) Offers(_ context.Context, address, _ string) (Offers, error) {
+func (f *fakeAccounts) Offers(_ context.Context, _ *lock.Key, address, _ string) (Offers, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked = append(f.asked, address)
 	return f.offers, f.err
 }
 
-func (f *fakeAccounts) SignIn(ctx context.Context, c Choice, ui signin.UI) (signin.Result, error) {
+func (f *fakeAccounts) SignIn(ctx context.Context, _ *lock.Key, c Choice, ui signin.UI) (signin.Result, error) {
 	f.mu.Lock()
 	f.choices = append(f.choices, c)
 	f.mu.Unlock()
@@ -75,7 +76,7 @@ func (f *fakeAccounts) SignIn(ctx context.Context, c Choice, ui signin.UI) (sign
 	return f.signIn(ctx, c, ui)
 }
 
-func (f *fakeAccounts) SignOut(_ context.Context, address, label string) error {
+func (f *fakeAccounts) SignOut(_ context.Context, _ *lock.Key, address, label string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.out = append(f.out, address+" "+label)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/attach"
+	"github.com/papaver-agent/papaver/lock"
 )
 
 // inbox is what the feed has told, and what the User did with it.
@@ -79,6 +80,7 @@ func (b *inbox) next() (question, bool) {
 }
 
 func (b *inbox) leave(id approval.RequestID)   { b.left[id] = true }
+func (b *inbox) unsent(id approval.RequestID)  { delete(b.sent, id) }
 func (b *inbox) sending(id approval.RequestID) { b.sent[id] = true }
 
 // ended says how a question ended that is gone from the screen.
@@ -101,6 +103,12 @@ func (b *inbox) answered(msg answeredMsg) words {
 	case errors.Is(msg.err, approval.ErrOtherTerms):
 		delete(b.sent, msg.shown.Request)
 		return noteChanged
+	case errors.Is(msg.err, lock.ErrSignature):
+		delete(b.sent, msg.shown.Request)
+		return noteUnsigned
+	case errors.Is(msg.err, errLockUnread):
+		delete(b.sent, msg.shown.Request)
+		return noteLockUnread
 	case errors.Is(msg.err, approval.ErrAnswered), errors.Is(msg.err, approval.ErrUnknownRequest), msg.err == nil:
 		return noteTooLate
 	default:

@@ -2,6 +2,8 @@ package tui
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -66,6 +68,9 @@ type model struct {
 	note   words // what happened last
 	titled words // the window's title
 
+	keeper keeper
+	unlock *unlocking // the passphrase is asked for; nil else
+
 	companies companies
 	receipts  receipts
 	under     place // where the User was when the question came that is on the screen
@@ -77,7 +82,7 @@ type model struct {
 func newModel(cfg Config, d *device) *model {
 	now := cfg.Now()
 	return &model{
-		cfg: cfg, d: d, charset: charset{cfg.Unicode}, painter: newPainter(cfg.Color, cfg.Unicode, now.Location()), now: now, lastTick: now,
+		keeper: newKeeper(cfg, now), cfg: cfg, d: d, charset: charset{cfg.Unicode}, painter: newPainter(cfg.Color, cfg.Unicode, now.Location()), now: now, lastTick: now,
 		tasks: tasksView{stays: !cfg.UntilDone, signs: cfg.Accounts != nil, history: cfg.History != nil}, inbox: newInbox(charset{cfg.Unicode}),
 	}
 }
@@ -113,6 +118,7 @@ func (m *model) retitle() tea.Cmd {
 // pressed before counts.
 func (m *model) resumed(now time.Time) tea.Cmd {
 	m.titled = ""
+	m.putAside()
 	if m.place == atQuestion {
 		m.note = noteResumed
 	}
@@ -123,6 +129,7 @@ func (m *model) resumed(now time.Time) tea.Cmd {
 func (m *model) handle(msg tea.Msg, now time.Time) tea.Cmd {
 	switch msg := msg.(type) {
 	case tickMsg:
+		m.keeper.pass(now)
 		m.now, m.lastTick = now, now
 		return m.d.after(tickTime, tickMsg{})
 	case viewMsg:
@@ -138,17 +145,23 @@ func (m *model) handle(msg tea.Msg, now time.Time) tea.Cmd {
 	case browsedMsg:
 		m.companies.browsed(msg.err)
 		return nil
+	case lockedMsg:
+		return m.locked(msg, now)
+	case openedMsg:
+		return m.opened(msg, now)
 	case suspendMsg:
+		m.putAside()
 		return m.d.suspend()
 	case continuedMsg:
+		m.putAside()
 		return m.d.again()
 	case resumedMsg:
 		return m.resumed(now)
 	case answeredMsg:
 		return m.answered(msg, now)
 	case wakeMsg:
-		if approve, shown, ok := m.arming.settled(now); ok && m.place == atQuestion && m.help == nil {
-			return m.answer(approve, shown, now)
+		if approve, shown, ok := m.arming.settled(now); ok && m.place == atQuestion && m.help == nil && m.unlock == nil && shown == m.shown.q.shows {
+			return m.answer(approve, m.shown.q, now)
 		}
 		return nil
 	case tea.WindowSizeMsg:
@@ -177,13 +190,33 @@ func nextView(d *device, feed Feed) tea.Cmd {
 	})
 }
 
-// sendAnswer gives the User's answer to the desk. It is the one place that makes one.
-func sendAnswer(d *device, feed Feed, approve bool, shown approval.Shown) tea.Cmd {
+// errLockUnread is returned for an answer that was not sent because the home's lock could not be read or used.
+var errLockUnread = errors.New("this home's lock can't be used")
+
+// sendAnswer gives the User's answer to the desk, signed when the home has a lock: when that is not open, it says so and sends
+// nothing. It is the one place that makes an answer.
+func sendAnswer(d *device, feed Feed, k keeper, approve bool, q question) tea.Cmd {
 	return d.do(func(ctx context.Context) tea.Msg {
 		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 		defer cancel()
-		decision, err := feed.Answer(ctx, approval.FromUser(approve, shown))
-		return answeredMsg{shown, approve, decision, err}
+		answer := approval.FromUser(approve, q.shows)
+		key, closed, err := k.open()
+		switch {
+		case err != nil:
+			return answeredMsg{q.shows, approve, approval.Decision{}, fmt.Errorf("%w: %w", errLockUnread, err)}
+		case closed != nil:
+			return lockedMsg{lock: *closed, errand: toAnswer, question: q, approve: approve}
+		case key != nil:
+			statement := q.statement
+			statement.Approved = approve
+			sig, err := key.Sign(statement)
+			if err != nil {
+				return answeredMsg{q.shows, approve, approval.Decision{}, fmt.Errorf("%w: %w", errLockUnread, err)}
+			}
+			answer = answer.Signed(sig)
+		}
+		decision, err := feed.Answer(ctx, answer)
+		return answeredMsg{q.shows, approve, decision, err}
 	})
 }
 
@@ -230,9 +263,14 @@ func (m *model) come(now time.Time) {
 
 // open puts a question on the screen. note says why, where that is not plain.
 func (m *model) open(q question, note words, now time.Time) {
+	typing := m.unlockAt()
+	if typing && m.unlock.needed.errand != toAnswer {
+		m.toList(say(noteAskedMeanwhile))
+	}
+	m.dropUnlock()
 	if m.place != atQuestion {
 		m.under = m.place
-		m.held = m.place == atCompanies && m.companies.typing() || m.place == atReceipts && m.receipts.stage == receiptsSearch
+		m.held = typing || m.place == atCompanies && m.companies.typing() || m.place == atReceipts && m.receipts.stage == receiptsSearch
 		if m.companies.stage == stageConfirm {
 			m.companies.stage = stageList // it is said once more when the User is back
 		}
@@ -255,6 +293,7 @@ func (m *model) show(now time.Time) {
 
 // leave goes from a question to where the User was, or to what still waits.
 func (m *model) leave(note words) {
+	m.dropUnlock()
 	m.note, m.arming = note, arming{}
 	m.place = m.back()
 	if m.place == atTasks && !m.cfg.UntilDone && len(m.inbox.waiting()) > 0 {
@@ -281,9 +320,10 @@ func (m *model) wake(now time.Time) tea.Cmd {
 }
 
 // answer sends the User's answer to the desk, unless the question closed in the meantime.
-func (m *model) answer(approve bool, shown approval.Shown, now time.Time) tea.Cmd {
+func (m *model) answer(approve bool, read question, now time.Time) tea.Cmd {
+	shown := read.shows
 	q, open := m.inbox.question(shown.Request)
-	if !open || q.shows != shown || !now.Before(q.deadline) {
+	if !open || !q.same(read) || !now.Before(q.deadline) {
 		note := noteExpired
 		if open && now.Before(q.deadline) {
 			note = noteChanged
@@ -297,12 +337,16 @@ func (m *model) answer(approve bool, shown approval.Shown, now time.Time) tea.Cm
 	}
 	m.inbox.sending(shown.Request)
 	m.note, m.place = "", m.back()
-	return sendAnswer(m.d, m.cfg.Feed, approve, shown)
+	m.keeper.pass(now)
+	return sendAnswer(m.d, m.cfg.Feed, m.keeper, approve, read)
 }
 
 // answered says what became of an answer. A question that is still open comes back with it.
 func (m *model) answered(msg answeredMsg, now time.Time) tea.Cmd {
 	note := m.inbox.answered(msg)
+	if msg.err == nil {
+		m.keeper.used = now.Round(0)
+	}
 	if m.place == atQuestion { // another one, which it says nothing about
 		return nil
 	}
@@ -328,6 +372,8 @@ func (m *model) screen() []line {
 		return tooSmallView(m.w, m.h)
 	case m.help != nil:
 		return m.help.view(m.painter, m.w, m.h)
+	case m.unlockAt():
+		return m.unlock.view(m.painter, m.charset, m.w, m.h, m.now)
 	case m.place == atQuestion:
 		return m.shown.view(m.painter, m.w, m.arming.state(m.cfg.Now()), m.now)
 	case m.place == atCompanies:

@@ -33,6 +33,8 @@ type plainModel struct {
 	told    map[string]bool // the facts that were printed
 	choices []approval.RequestID
 	asking  *asking
+	keeper  keeper
+	unlock  *unlocking // the passphrase is asked for; nil else
 	arming  arming
 	ending  error
 	leaving bool // everything is said; quit when it is printed
@@ -51,7 +53,7 @@ type asking struct {
 
 func newPlainModel(cfg Config, d *device) *plainModel {
 	return &plainModel{
-		cfg: cfg, d: d, painter: newPainter(false, cfg.Unicode, cfg.Now().Location()), inbox: newInbox(charset{cfg.Unicode}), told: map[string]bool{},
+		keeper: newKeeper(cfg, cfg.Now()), cfg: cfg, d: d, painter: newPainter(false, cfg.Unicode, cfg.Now().Location()), inbox: newInbox(charset{cfg.Unicode}), told: map[string]bool{},
 		resized: make(chan os.Signal, 1),
 	}
 }
@@ -103,6 +105,7 @@ func (m *plainModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case feedEndMsg:
 		m.ending, m.leaving = msg.err, true
 	case tickMsg:
+		m.keeper.pass(now)
 		m.remind(now)
 		cmd = m.d.after(tickTime, tickMsg{})
 	case printedMsg:
@@ -113,20 +116,31 @@ func (m *plainModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			cmd = m.answer(approve, shown, now)
 		}
 		m.offer(now)
+	case lockedMsg:
+		m.locked(msg, now)
+	case openedMsg:
+		cmd = m.opened(msg, now)
 	case answeredMsg:
+		if msg.err == nil {
+			m.keeper.used = now.Round(0)
+		}
 		m.say(m.inbox.answered(msg))
 		m.next(now)
 	case knownMsg:
-		if m.asking == nil { // while a question is open nothing else is printed
+		if m.asking == nil && m.unlock == nil { // while a question is open nothing else is printed
 			m.companies(msg)
 		}
 	case tea.KeyMsg:
 		cmd = m.key(msg, now)
 	case suspendMsg:
+		m.putAside()
 		cmd = m.d.suspend()
 	case continuedMsg:
+		m.putAside()
 		cmd = m.d.again()
 	case resumedMsg:
+		m.putAside()
+		m.next(now)
 		if m.asking != nil {
 			m.say(noteResumed)
 			m.ask(m.asking.q, now)
@@ -177,6 +191,16 @@ func (m *plainModel) print() tea.Cmd {
 
 func (m *plainModel) changed(view attach.View, now time.Time) (news bool) {
 	news = m.inbox.take(view)
+	if u := m.unlock; u != nil {
+		switch q, open := m.inbox.question(u.needed.question.id); {
+		case !open:
+			m.dropUnlock()
+			m.say(m.inbox.ended(u.needed.question.id))
+		case !q.same(u.needed.question):
+			m.dropUnlock()
+			m.say(noteChangedNow)
+		}
+	}
 	if a := m.asking; a != nil {
 		switch q, open := m.inbox.question(a.q.id); {
 		case !open:
@@ -193,7 +217,7 @@ func (m *plainModel) changed(view attach.View, now time.Time) (news bool) {
 
 // next tells what is new and asks what waits, unless a question is open already.
 func (m *plainModel) next(now time.Time) {
-	if m.asking != nil || m.w == 0 {
+	if m.asking != nil || m.unlock != nil || m.w == 0 {
 		return
 	}
 	for _, t := range m.inbox.tasks {
@@ -276,7 +300,10 @@ func (m *plainModel) printed(now time.Time) {
 
 func (m *plainModel) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 	keys := plainKeys()
-	if m.asking == nil {
+	switch {
+	case m.unlock != nil:
+		keys = m.unlock.keys()
+	case m.asking == nil:
 		keys = taskKeys(len(m.inbox.waiting()) > 0, !m.cfg.UntilDone, m.cfg.Accounts != nil, false)
 	}
 	does := meaning(keys, k)
@@ -287,7 +314,11 @@ func (m *plainModel) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 		return tea.Quit
 	}
 	if does == actSuspend {
+		m.putAside()
 		return m.d.suspend()
+	}
+	if m.unlock != nil {
+		return m.unlockKey(k, does, now)
 	}
 	if m.asking == nil {
 		return m.idleKey(does, k, now)
@@ -390,14 +421,13 @@ func (m *plainModel) companies(msg knownMsg) {
 func (m *plainModel) answer(approve bool, shown approval.Shown, now time.Time) tea.Cmd {
 	q := m.asking.q
 	m.asking = nil
-	if q.shows != shown || !now.Before(q.deadline) {
+	if q.shows != shown {
 		m.inbox.leave(q.id)
 		m.say(noteExpired)
 		m.next(now)
 		return nil
 	}
-	m.inbox.sending(q.id)
-	return sendAnswer(m.d, m.cfg.Feed, approve, shown)
+	return m.send(approve, q, now)
 }
 
 // remind says twice how little time is left.

@@ -16,6 +16,7 @@ func (m *model) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 		return tea.Quit
 	}
 	if does == actSuspend {
+		m.putAside()
 		return m.d.suspend()
 	}
 	switch {
@@ -23,6 +24,8 @@ func (m *model) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 		return nil
 	case m.help != nil:
 		m.helpKey(does, now)
+	case m.unlockAt():
+		return m.unlockKey(k, does, now)
 	case m.place == atQuestion:
 		m.heed(k)
 		return m.questionKey(does, now)
@@ -43,6 +46,8 @@ func (m *model) keys() []binding {
 	switch {
 	case m.help != nil:
 		return helpKeys()
+	case m.unlockAt():
+		return m.unlock.keys()
 	case m.place == atQuestion:
 		return questionKeys()
 	case m.place == atCompanies:

@@ -12,6 +12,7 @@ import (
 	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/internal/quietstart"
+	"github.com/papaver-agent/papaver/lock"
 )
 
 func init() { quietstart.Done() }
@@ -40,6 +41,13 @@ type Config struct {
 	Feed Feed
 	// Terminal is the controlling terminal, from [OpenTerminal]. Required. The caller closes it after Run.
 	Terminal *os.File
+	// Lock reads the home's lock, whose key signs the User's answers; [lock.ErrNone] when the home has none. Without it
+	// answers are signed with Key alone, if there is one.
+	Lock func() (lock.Lock, error)
+	// Key is that key, when the lock is open already. The UI forgets it like one that it opened itself.
+	Key *lock.Key
+	// ForgetAfter is how long the UI keeps the lock open while nothing is answered; ForgetAfter of this package when zero.
+	ForgetAfter time.Duration
 	// Accounts is what the screen of Companies shows and does. Without it the screen is not offered.
 	Accounts Accounts
 	// History is what the screen of past operations shows. Without it the screen is not offered.
@@ -67,6 +75,9 @@ func (cfg *Config) check() error {
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.ForgetAfter == 0 {
+		cfg.ForgetAfter = ForgetAfter
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/internal/plaintext"
 	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/operation"
 )
 
@@ -134,6 +135,7 @@ type termRow struct {
 // question is everything one question shows. Two questions that show the same are equal by same.
 type question struct {
 	id          approval.RequestID
+	statement   lock.Statement // what a no to it would be signed as
 	shows       approval.Shown
 	kind        approval.Kind
 	after       approval.After
@@ -150,7 +152,7 @@ type question struct {
 func (c charset) question(from attach.Question) question {
 	q := from.Request.Question
 	out := question{
-		id: from.Request.ID, shows: from.Request.Shows(), kind: q.Kind, after: q.After, front: from.Front, company: c.company(q.Company),
+		id: from.Request.ID, statement: from.Request.Statement(false), shows: from.Request.Shows(), kind: q.Kind, after: q.After, front: from.Front, company: c.company(q.Company),
 		act: c.whole(q.Act), deadline: q.Deadline,
 	}
 	if q.Account != "" {
@@ -190,7 +192,7 @@ func (c charset) termRow(row operation.Row) termRow {
 
 // same reports whether a screen that shows q shows other as well.
 func (q question) same(other question) bool {
-	return q.id == other.id && q.shows == other.shows && q.kind == other.kind && q.after == other.after && q.company == other.company &&
+	return q.id == other.id && q.statement == other.statement && q.shows == other.shows && q.kind == other.kind && q.after == other.after && q.company == other.company &&
 		q.account == other.account && q.act == other.act && q.deadline.Equal(other.deadline) &&
 		slices.Equal(q.differences, other.differences) && slices.Equal(q.summary, other.summary)
 }

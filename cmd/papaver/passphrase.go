@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/papaver-agent/papaver/internal/home"
 	"github.com/papaver-agent/papaver/internal/secret"
@@ -99,6 +100,22 @@ func (p *passphrases) open(ctx context.Context, h home.Home) (*lock.Key, error) 
 		fmt.Fprintln(p.terminal, "This passphrase does not open it.")
 	}
 	return nil, &trouble.Error{What: "this home's lock was not opened", Done: "nothing", Undone: "nothing was begun", Next: "try again with the passphrase that papaver lock set was given"}
+}
+
+// homesLock reads the lock of the home dir whenever it is asked.
+func homesLock(dir string) func() (lock.Lock, error) {
+	return func() (lock.Lock, error) {
+		h, err := home.Open(dir)
+		if err != nil {
+			return lock.Lock{}, err
+		}
+		return lock.Load(h.Answers())
+	}
+}
+
+// addForgetAfter adds how long a terminal UI keeps the home's lock open.
+func (f *flags) addForgetAfter() *time.Duration {
+	return f.Duration("forget-after", tui.ForgetAfter, "at a home with a lock: ask for the passphrase again after this long (`DURATION`) without an answer")
 }
 
 // openLock opens the lock of the home dir, asking for the passphrase when it has one. With noInput nothing is asked, and

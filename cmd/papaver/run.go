@@ -38,6 +38,7 @@ type runOptions struct {
 	plain    bool
 	bell     bool
 	noInput  bool
+	forget   *time.Duration
 	values   *flowValues
 	resume   bool
 }
@@ -59,6 +60,7 @@ func runFlags() *runOptions {
 	o.BoolVar(&o.bell, "bell", false, "ring the terminal's bell when a question comes")
 	o.BoolVar(&o.noInput, "no-input", false, "refuse whatever would have to be asked")
 	o.BoolVar(&o.resume, "resume", false, "settle the home's unsettled operations and start nothing else; the flow that met one may finish it, when you say so")
+	o.forget = o.addForgetAfter()
 	o.values = o.addFlowValues()
 	return o
 }
@@ -94,6 +96,8 @@ func runRun(ctx context.Context, e env, args []string) error {
 		return usagef("--driver %q is not built in; chromedp and rod are", o.driver)
 	case o.account != "" && !o.signedIn:
 		return usagef("--account names an account for --signed-in")
+	case *o.forget <= 0:
+		return usagef("--forget-after is longer than nothing")
 	case o.timeout <= 0:
 		return usagef("--timeout is longer than nothing")
 	}
@@ -159,6 +163,7 @@ func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow, h
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	ui := newRunUI(e, o)
+	ui.key, ui.lock = key, homesLock(dir)
 	a, err := agent.Start(ctx, agent.Config{
 		Home: dir, Driver: driverOf(o.driver), ConnectTo: o.way.connectTo, CACerts: o.way.cacerts,
 		Profile: o.profile.forced, SignedIn: o.signedIn, Account: o.account, Keyring: account.OSKeyring(e.getenv),

@@ -16,6 +16,7 @@ import (
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/internal/plaintext"
 	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/tui"
 )
@@ -29,6 +30,9 @@ type runUI struct {
 	full bool // a terminal UI is drawn, so nothing else is written to the terminal
 	// broke is set when the terminal UI ended by an error of its own: the run goes on, and is said line by line.
 	broke atomic.Bool
+
+	key  *lock.Key // of the home's lock, which run has opened; nil at a home without one
+	lock func() (lock.Lock, error)
 
 	terminal *os.File
 	client   *attach.Client
@@ -75,7 +79,7 @@ func (ui *runUI) start(ctx context.Context, a *agent.Agent, cancel context.Cance
 	ctx, ui.stop = context.WithCancel(ctx)
 	ui.drawing.Go(func() {
 		defer close(ui.drawn)
-		err := draw(ctx, ui.e, ui.o.plain, tui.Config{Feed: client, Terminal: ui.terminal, UntilDone: true, Bell: ui.o.bell})
+		err := draw(ctx, ui.e, ui.o.plain, tui.Config{Feed: client, Terminal: ui.terminal, Lock: ui.lock, Key: ui.key, ForgetAfter: *ui.o.forget, UntilDone: true, Bell: ui.o.bell})
 		ui.drew(err, cancel)
 	})
 }

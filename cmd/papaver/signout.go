@@ -11,6 +11,7 @@ import (
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/plaintext"
 	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/session"
 )
 
@@ -63,7 +64,7 @@ func (f *flags) leave(ctx context.Context, e env, args []string) error {
 	if *forget {
 		_, err = store.Forget(ctx, kept.Key)
 	} else {
-		err = f.signOut(ctx, e, given, version, where, kept)
+		err = f.signOutAsking(ctx, e, given, version, where, kept)
 	}
 	if err != nil {
 		return err
@@ -108,9 +109,22 @@ func keptAt(store *account.Store, where company.Address, label string) (account.
 	return account.Account{}, t
 }
 
+// signOutAsking is signOut, with the passphrase of a home that has a lock asked for on the terminal before.
+func (f *flags) signOutAsking(ctx context.Context, e env, given *wayFlags, version *profileFlag, where company.Address, kept account.Account) error {
+	dir, err := f.homeDir(e)
+	if err != nil {
+		return err
+	}
+	key, err := openLock(ctx, dir, false)
+	if err != nil {
+		return err
+	}
+	return f.signOut(ctx, e, key, given, version, where, kept)
+}
+
 // signOut has the Company revoke the access.
-func (f *flags) signOut(ctx context.Context, e env, given *wayFlags, version *profileFlag, where company.Address, kept account.Account) error {
-	a, err := f.unlocked(ctx, e, given, version, where, nobodySignedOut)
+func (f *flags) signOut(ctx context.Context, e env, key *lock.Key, given *wayFlags, version *profileFlag, where company.Address, kept account.Account) error {
+	a, err := f.at(ctx, e, key, given, version, where, nobodySignedOut)
 	if err != nil {
 		if t, ok := errors.AsType[*trouble.Error](err); ok {
 			t.Next += "; --forget drops the token here without asking the Company"

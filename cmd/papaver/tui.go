@@ -18,12 +18,16 @@ func runTUI(ctx context.Context, e env, args []string) error {
 	f := newFlags("tui")
 	plain := f.Bool("plain", false, "ask line by line instead of in a full screen")
 	bell := f.Bool("bell", false, "ring the terminal's bell when a question comes")
+	forget := f.addForgetAfter()
 	given, version := f.addWay(), f.spoken()
 	if _, err := f.parse(e, args, 0, 0); err != nil {
 		return err
 	}
 	if err := given.check(); err != nil {
 		return err
+	}
+	if *forget <= 0 {
+		return usagef("--forget-after is longer than nothing")
 	}
 	dir, err := f.homeDir(e)
 	if err != nil {
@@ -46,7 +50,7 @@ func runTUI(ctx context.Context, e env, args []string) error {
 		return err
 	}
 	defer client.Close()
-	cfg := tui.Config{Feed: &withLeft{Client: client, home: h, now: e.now}, Terminal: terminal, Bell: *bell, History: tuiHistory{h}, Accounts: &tuiAccounts{e: e, flags: f, way: given, version: version}}
+	cfg := tui.Config{Feed: &withLeft{Client: client, home: h, now: e.now}, Terminal: terminal, Lock: homesLock(dir), ForgetAfter: *forget, Bell: *bell, History: tuiHistory{h}, Accounts: &tuiAccounts{e: e, flags: f, way: given, version: version}}
 	if desktop(e) {
 		cfg.Browse = browse
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/papaver-agent/papaver/agent"
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/signin"
 	"github.com/papaver-agent/papaver/tui"
 )
@@ -36,12 +37,12 @@ func (t *tuiAccounts) Known(context.Context) ([]tui.Known, error) {
 }
 
 // open makes ready what is needed at the Company.
-func (t *tuiAccounts) open(ctx context.Context, address, undone string) (*agent.Access, error) {
+func (t *tuiAccounts) open(ctx context.Context, key *lock.Key, address, undone string) (*agent.Access, error) {
 	where, err := company.ParseAddress(address)
 	if err != nil {
 		return nil, &trouble.Error{What: err.Error(), Done: "nothing", Undone: undone, Next: "type it as shop.example or https://shop.example"}
 	}
-	a, err := t.flags.at(ctx, t.e, nil, t.way, t.version, where, undone)
+	a, err := t.flags.at(ctx, t.e, key, t.way, t.version, where, undone)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return nil, signInTrouble(err)
 	}
@@ -49,8 +50,8 @@ func (t *tuiAccounts) open(ctx context.Context, address, undone string) (*agent.
 }
 
 // Offers implements tui.Accounts.
-func (t *tuiAccounts) Offers(ctx context.Context, address, label string) (tui.Offers, error) {
-	a, err := t.open(ctx, address, nobodySignedIn)
+func (t *tuiAccounts) Offers(ctx context.Context, key *lock.Key, address, label string) (tui.Offers, error) {
+	a, err := t.open(ctx, key, address, nobodySignedIn)
 	if err != nil {
 		return tui.Offers{}, err
 	}
@@ -83,8 +84,8 @@ func elsewhere(t signin.Type) int {
 }
 
 // SignIn implements tui.Accounts.
-func (t *tuiAccounts) SignIn(ctx context.Context, c tui.Choice, ui signin.UI) (signin.Result, error) {
-	a, err := t.open(ctx, c.Address, nobodySignedIn)
+func (t *tuiAccounts) SignIn(ctx context.Context, key *lock.Key, c tui.Choice, ui signin.UI) (signin.Result, error) {
+	a, err := t.open(ctx, key, c.Address, nobodySignedIn)
 	if err != nil {
 		return signin.Result{}, err
 	}
@@ -105,7 +106,7 @@ func (t *tuiAccounts) SignIn(ctx context.Context, c tui.Choice, ui signin.UI) (s
 }
 
 // SignOut implements tui.Accounts.
-func (t *tuiAccounts) SignOut(ctx context.Context, address, label string) error {
+func (t *tuiAccounts) SignOut(ctx context.Context, key *lock.Key, address, label string) error {
 	where, err := company.ParseAddress(address)
 	if err != nil {
 		return err
@@ -118,7 +119,7 @@ func (t *tuiAccounts) SignOut(ctx context.Context, address, label string) error 
 	if err != nil {
 		return err
 	}
-	err = t.flags.signOut(ctx, t.e, t.way, t.version, where, kept)
+	err = t.flags.signOut(ctx, t.e, key, t.way, t.version, where, kept)
 	if err == nil {
 		return nil
 	}
