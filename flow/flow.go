@@ -32,9 +32,18 @@ var ErrFlow = errors.New("the flow can't be run")
 type Flow struct {
 	Title string
 	Steps []Step
-	// Notices say what of the file is left out or ignored, each with its place. Texts of the file in them are quoted.
-	Notices []string
+	// Notices say what of the file is left out or ignored.
+	Notices []Notice
 }
+
+// Notice is one part of a file that is left out or ignored when the flow runs.
+type Notice struct {
+	Place string // where, as in a [Problem]
+	What  string // in our words; texts of the file in it are quoted and bounded
+}
+
+// String is the place and what is said of it.
+func (n Notice) String() string { return n.Place + ": " + n.What }
 
 // Step is one step of a flow.
 type Step struct {
@@ -50,6 +59,16 @@ func (f *Flow) Labels() []string {
 		labels[i] = s.Label
 	}
 	return labels
+}
+
+// Skipped is how many of the steps are not made.
+func (f *Flow) Skipped() (n int) {
+	for _, s := range f.Steps {
+		if s.Skip {
+			n++
+		}
+	}
+	return n
 }
 
 // Values are what ${NAME} stands for in a flow. A secret is put into the value of a change step and nowhere else, and what

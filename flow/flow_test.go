@@ -266,13 +266,16 @@ func TestWhatIsLeftOutIsSaidWithItsPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{
-		`steps[0]: the browser's own page "chrome://new-tab-page/" is not opened`,
-		`steps[2]: the custom step "no\x1bte" is skipped: it means something to the program that recorded it alone`,
-		`steps[3]: the member "offsetX" means nothing there, and is ignored`,
+	want := []flow.Notice{
+		{"steps[0]", `the browser's own page "chrome://new-tab-page/" is not opened`},
+		{"steps[2]", `the custom step "no\x1bte" is skipped: it means something to the program that recorded it alone`},
+		{"steps[3]", `the member "offsetX" means nothing there, and is ignored`},
 	}
 	if diff := cmp.Diff(want, f.Notices); diff != "" {
 		t.Error(diff)
+	}
+	if n := f.Skipped(); n != 2 {
+		t.Errorf("%d steps are left out", n)
 	}
 	for i, skip := range []bool{true, false, true, false} {
 		if f.Steps[i].Skip != skip {

@@ -29,7 +29,7 @@ type reader struct {
 	values   Values
 	timeout  *float64
 	problems []Problem
-	notices  []string
+	notices  []Notice
 }
 
 func (r *reader) wrong(place, format string, args ...any) {
@@ -37,7 +37,7 @@ func (r *reader) wrong(place, format string, args ...any) {
 }
 
 func (r *reader) note(place, format string, args ...any) {
-	r.notices = append(r.notices, place+": "+fmt.Sprintf(format, args...))
+	r.notices = append(r.notices, Notice{place, fmt.Sprintf(format, args...)})
 }
 
 // milliseconds checks a time of the file's.

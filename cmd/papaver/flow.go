@@ -120,10 +120,14 @@ func runFlow(_ context.Context, e env, args []string) error {
 		return &trouble.Error{What: words[1] + " can't be read", Err: err, Done: "nothing", Undone: "it was not checked", Next: "check the file's name"}
 	}
 	for _, notice := range read.Notices {
-		say(checkedLine{What: notice, Ignored: true}, "%s: %s", words[1], notice)
+		say(checkedLine{Place: notice.Place, What: notice.What, Ignored: true}, "%s: %s", words[1], notice)
 	}
 	if !f.json {
-		fmt.Fprintf(e.stderr, "papaver: %d steps, and each of them can be run\n", len(read.Steps))
+		left := ""
+		if n := read.Skipped(); n > 0 {
+			left = fmt.Sprintf(", but for %d that are left out", n)
+		}
+		fmt.Fprintf(e.stderr, "papaver: %d steps, and each of them can be run%s\n", len(read.Steps), left)
 	}
 	return out.failed()
 }

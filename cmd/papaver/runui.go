@@ -14,6 +14,7 @@ import (
 	"github.com/papaver-agent/papaver/agent"
 	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/attach"
+	"github.com/papaver-agent/papaver/flow"
 	"github.com/papaver-agent/papaver/internal/plaintext"
 	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/lock"
@@ -123,15 +124,16 @@ func (ui *runUI) event(ev agent.Event) {
 
 // noticed is the event of a part of the flow that is left out or ignored.
 type noticed struct {
-	What string `json:"what"`
+	Place string `json:"place"`
+	What  string `json:"what"`
 }
 
 // notice says what of the flow is left out or ignored.
-func (ui *runUI) notice(what string) {
+func (ui *runUI) notice(n flow.Notice) {
 	if ui.o.json {
-		ui.out.write(agent.Event{Time: ui.e.now(), Name: "notice", Body: noticed{what}})
+		ui.out.write(agent.Event{Time: ui.e.now(), Name: "notice", Body: noticed(n)})
 	}
-	printLines(ui, "papaver: the flow: ", what)
+	printLines(ui, "papaver: the flow: ", n.String())
 }
 
 // unperformed says of an operation that ended without an error and without its action what was not done.
