@@ -26,10 +26,17 @@ func (e *UnsignedError) Error() string {
 // Unwrap returns lock.ErrSignature.
 func (e *UnsignedError) Unwrap() error { return lock.ErrSignature }
 
+// Signatures is what the signatures in a ledger come to.
+type Signatures struct {
+	Answers int    // that were given while there was a lock, and are good
+	Lock    string // the fingerprint of the lock that is in force after the last record; empty when there is none
+}
+
 // CheckAnswers checks, from the records of a ledger alone, that while the home had a lock each answer of the User's carried
 // its signature, over what the line says, and that who removed the lock could open it. The first record that fails is
 // an *[UnsignedError].
-func CheckAnswers(records []ledger.Record) error {
+func CheckAnswers(records []ledger.Record) (Signatures, error) {
+	var found Signatures
 	var inForce *lock.Lock
 	for _, rec := range records {
 		var err error
@@ -38,14 +45,19 @@ func CheckAnswers(records []ledger.Record) error {
 			inForce, err = lockOf(rec, inForce)
 		case lineYes, lineNo, lineRerunYes, lineRerunNo:
 			if inForce != nil {
-				err = checkAnswer(rec, *inForce)
+				if err = checkAnswer(rec, *inForce); err == nil {
+					found.Answers++
+				}
 			}
 		}
 		if err != nil {
-			return &UnsignedError{Seq: rec.Seq, Kind: rec.Kind}
+			return found, &UnsignedError{Seq: rec.Seq, Kind: rec.Kind}
 		}
 	}
-	return nil
+	if inForce != nil {
+		found.Lock = inForce.Fingerprint()
+	}
+	return found, nil
 }
 
 // lockOf is the lock in force after a line about it.

@@ -87,7 +87,7 @@ func TestAnAnswerWithoutItsSignatureIsFoundInTheLedger(t *testing.T) {
 		for i := range tc.records {
 			tc.records[i].Seq = uint64(i + 1)
 		}
-		err := CheckAnswers(tc.records)
+		_, err := CheckAnswers(tc.records)
 		unsigned, found := errors.AsType[*UnsignedError](err)
 		if found != (tc.wrong > 0) || found && (int(unsigned.Seq) != tc.wrong || !errors.Is(err, lock.ErrSignature)) {
 			t.Errorf("%s: %v, want record %d", name, err, tc.wrong)

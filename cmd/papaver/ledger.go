@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"github.com/papaver-agent/papaver/internal/plaintext"
 	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/ledger"
+	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/opsweb"
 )
 
@@ -53,11 +55,14 @@ func runLedger(_ context.Context, e env, args []string) error {
 	}
 	switch words[0] {
 	case "list":
+		if !f.json {
+			listLocks(e, records)
+		}
 		return listRounds(e, f, opsweb.History(records))
 	case "show":
 		return showRound(e, f, opsweb.History(records), words[1])
 	case "verify":
-		return verify(e, f, path, records, report, *head)
+		return verify(e, f, h, path, records, report, *head)
 	case "export":
 		out := lines{w: e.stdout}
 		for _, r := range records {
@@ -113,6 +118,20 @@ func listRounds(e env, f *flags, rounds []opsweb.Past) error {
 		fmt.Fprintln(e.stderr, "papaver: no operation has been met yet")
 	}
 	return out.failed()
+}
+
+// listLocks says when the home's lock was set, changed and removed.
+func listLocks(e env, records []ledger.Record) {
+	says := map[string]string{lock.KindSet: "the lock was set", lock.KindChanged: "the lock got another passphrase", lock.KindRemoved: "the lock was removed"}
+	for _, r := range records {
+		var note lock.Note
+		if what, ok := says[r.Kind]; ok {
+			if json.Unmarshal(r.Data, &note) != nil || note.Check(r.Kind) != nil {
+				what += ", by somebody who could not open it"
+			}
+			fmt.Fprintf(e.stdout, "record %d  %s  %s\n", r.Seq, r.Time.Local().Format(time.DateTime), what)
+		}
+	}
 }
 
 func showRound(e env, f *flags, rounds []opsweb.Past, id string) error {
