@@ -101,6 +101,7 @@ type Agent struct {
 	pace     *pace.Pace
 	clocks   *skew.Clocks
 	own      ownPages
+	rounds   *roundEvents
 	keptOff  keptOff
 	server   *attach.Server
 
@@ -141,7 +142,7 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 			return nil, fmt.Errorf("agent: allowed hosts: %w", err)
 		}
 	}
-	a := &Agent{cfg: cfg}
+	a := &Agent{cfg: cfg, rounds: newRoundEvents()}
 	a.pace = pace.New(pace.Config{Company: a.visits.company, Told: a.held, Now: cfg.Now})
 	a.clocks = skew.New(skew.Config{Company: a.visits.company, Told: a.clockDiffers, Now: cfg.Now})
 	a.life, a.end = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -258,7 +259,7 @@ func (a *Agent) Close(ctx context.Context) error {
 	a.mu.Unlock()
 
 	a.ops.Conclude(ctx)
-	a.end(context.Canceled)
+	a.end(ErrClosed)
 	var err error
 	if b != nil {
 		err = b.Close(ctx)
@@ -306,6 +307,7 @@ func (a *Agent) happened(h opsweb.Happening) {
 func (a *Agent) emit(e Event) {
 	a.events.Lock()
 	defer a.events.Unlock()
+	a.rounds.add(e)
 	a.cfg.Events(e)
 }
 

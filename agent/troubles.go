@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/papaver-agent/papaver/account"
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/internal/trouble"
@@ -44,7 +45,7 @@ func identityTrouble(err error) error {
 	if errors.Is(err, session.ErrNoIdentity) {
 		t.What = "this home has no identity to join a Session with"
 		t.Next = "run papaver identity init --client-id URL --name NAME"
-		t.Err = nil
+		t.Err, t.Kind = nil, err
 	}
 	return t
 }
@@ -55,11 +56,11 @@ func browserTrouble(err error, done, undone string) error {
 	case errors.Is(err, browser.ErrNoChromium):
 		t.What = "there is no Chromium to start"
 		t.Next = "install it: apt-get install chromium (as root)"
-		t.Err = nil
+		t.Err, t.Kind = nil, err
 	case errors.Is(err, browser.ErrSandboxAsRoot):
 		t.What = "as root Chromium does not start with its sandbox on"
 		t.Next = "run papaver as an ordinary user, or give --sandbox=false"
-		t.Err = nil
+		t.Err, t.Kind = nil, err
 	case errors.Is(err, browser.ErrNotHeld):
 		t.What = "this Chromium does not hold responses for us, so an operation could be missed"
 		t.Next = "use another version of Chromium; no Session is joined with this one"
@@ -74,7 +75,7 @@ func browserTrouble(err error, done, undone string) error {
 func notAllowedTrouble(where company.Address) error {
 	return &trouble.Error{
 		What: where.Domain() + " is not among the hosts that the browser may connect to", Done: "nothing", Undone: "no browser was started and no page was opened",
-		Next: "allow " + where.Domain() + " too",
+		Next: "allow " + where.Domain() + " too", Kind: browser.ErrNotAllowed,
 	}
 }
 
@@ -87,7 +88,7 @@ func notSignedInTrouble(c *company.Company, label string) error {
 	return &trouble.Error{
 		What: "no sign-in at " + c.Domain + " is kept in this home",
 		Done: "what the Company publishes was read", Undone: "no browser was started and no Session was joined",
-		Next: "run papaver signin " + which + ", or leave --signed-in out",
+		Next: "run papaver signin " + which + ", or leave --signed-in out", Kind: account.ErrNone,
 	}
 }
 
@@ -98,6 +99,7 @@ func forgottenTrouble(c *company.Company, s Step) error {
 		Done:   fmt.Sprintf("the %d steps before it; the browser has been joined anew, and this step was met as a stranger's", s.Number),
 		Undone: "nothing was asked or approved, and the steps after it were not made",
 		Next:   "look at what the site made of it, then run the flow again",
+		Kind:   ErrForgotten,
 	}
 }
 
@@ -106,7 +108,7 @@ func restTrouble(c *company.Company, err error) error {
 	return &trouble.Error{
 		What: c.Domain + " asks to be left alone for a while", Err: err,
 		Done: "what was done before stands", Undone: "nothing more was asked of it",
-		Next: "run it again when that time is over",
+		Next: "run it again when that time is over", Kind: ErrResting,
 	}
 }
 
@@ -200,6 +202,7 @@ func refusedTrouble(c *company.Company, s Step, unused opsweb.Refusal) error {
 		Done:   fmt.Sprintf("the %d steps before it; its request was sent and refused (403)", s.Number),
 		Undone: "nothing was asked or approved, and the steps after it were not made",
 		Next:   "look at the page the step is for; only the Company can mend a refusal that names no operation",
+		Kind:   ErrSiteRefused,
 	}
 	if unused != "" {
 		t.What = fmt.Sprintf("%s refused step %d (%s), and what it named could not be used: %s", c.Domain, s.Number+1, s.Act.Kind, unused)
@@ -249,7 +252,7 @@ func lockTrouble(err error) error {
 	t := &trouble.Error{What: "this home's lock can't be opened", Err: err, Done: "nothing", Undone: "the task was not begun", Next: "run papaver lock status"}
 	switch {
 	case errors.Is(err, lock.ErrLocked):
-		t.What, t.Err = "this home is locked", nil
+		t.What, t.Err, t.Kind = "this home is locked", nil, err
 		t.Next = "run papaver on a terminal, which asks for the passphrase"
 	case errors.Is(err, lock.ErrChanged):
 		t.What = "somebody changed this home's lock"

@@ -32,18 +32,22 @@ type Visit struct {
 	joining chan struct{} // holds one while the browser is being joined
 	joined  join.Joined
 	lost    map[string]int // how often a cookie of the join was gone
+	steps   int            // the number after the last step's
 }
 
-// Step is one thing to do: an act, and its number in the task for those who watch.
+// Step is one thing to do: an act, and its number in the task for those who watch. [Navigate], [Click], [Fill] and their
+// like make the common ones.
 type Step struct {
-	Number int // 0-based
+	Number int // 0-based; negative, as in [Next]: the one after the visit's last
 	Act    browser.Act
 }
 
-// Result is what became of a step.
+// Result is what became of a step; [Result.Status] says it in one word.
 type Result struct {
-	Made *browser.Made // nil for a step that is no act in the page
-	// Outcomes are those of the operations that the step's act met, in the order they began.
+	Made *browser.Made // the act as it was made; nil for a step that is no act in the page
+	// Rounds are the operations that the step's act met, in the order they began.
+	Rounds []*Round
+	// Outcomes are those that had an outcome when the step returned, in the same order.
 	Outcomes []opsweb.Outcome
 }
 
@@ -126,7 +130,7 @@ func (a *Agent) startBrowser(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
-		return errors.New("the agent is closed")
+		return ErrClosed
 	}
 	if a.browser != nil {
 		return nil
@@ -163,13 +167,60 @@ func (a *Agent) startBrowser(ctx context.Context) error {
 	return nil
 }
 
-// Do makes one step and waits until the operations it caused are settled. The wait has no deadline of its own: each
-// question ends with its operation's. An error says what was and what was not done; an operation that was refused or
-// declined is no error but an outcome.
+// Do makes one step and waits until the operations it met are settled. The wait has no deadline of its own: each
+// question ends with its operation's. What an earlier Begin of the visit left open is waited for first. An error says what
+// was and what was not done; an operation that was refused or declined is no error but an outcome.
 func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
-	a := v.agent
-	ctx, cancel := a.within(ctx)
+	ctx, cancel := v.agent.within(ctx)
 	defer cancel()
+	if errors.Is(context.Cause(v.agent.life), ErrClosed) {
+		return Result{}, ErrClosed
+	}
+	if open := v.open(); len(open) > 0 {
+		if err := v.agent.ops.SettleIn(ctx, v.context.ID()); err != nil {
+			return Result{}, runTrouble(ctx, err, v.agent.ops.Standing())
+		}
+	}
+	return v.step(ctx, s, v.agent.ops.SettleIn)
+}
+
+// Begin makes one step and returns when each operation that it met waits for the User, or is settled without: nobody's answer
+// is waited for. What waits goes on by itself, and [Round] says how; Close ends what is open then. While an operation of the
+// visit is open, a step that could take its page away is not begun: the error is an [*OpenError]. Waits of [browser.Kind],
+// the answer to a dialog and settings of the viewport and the network may be made.
+func (v *Visit) Begin(ctx context.Context, s Step) (Result, error) {
+	ctx, cancel := v.agent.within(ctx)
+	defer cancel()
+	if errors.Is(context.Cause(v.agent.life), ErrClosed) {
+		return Result{}, ErrClosed
+	}
+	if open := v.open(); len(open) > 0 && disturbs(s.Act) {
+		return Result{Rounds: open}, &OpenError{Rounds: open}
+	}
+	return v.step(ctx, s, v.agent.ops.AskIn)
+}
+
+// open are the operations of the visit that are not settled and that an act of ours met.
+func (v *Visit) open() []*Round { return v.agent.roundsOf(v.agent.ops.OpenIn(v.context.ID())) }
+
+// disturbs reports whether an act could keep the browser from making an earlier one again in its page.
+func disturbs(act browser.Act) bool {
+	switch act.Kind {
+	case browser.Wait, browser.WaitExpression, browser.WaitText, browser.WaitURL, browser.WaitResponse,
+		browser.HandleDialog, browser.Viewport, browser.EmulateNetwork:
+		return false
+	default:
+		return true
+	}
+}
+
+// step makes a step, and waits for what it met as far as rest says.
+func (v *Visit) step(ctx context.Context, s Step, rest func(context.Context, browser.ContextID) error) (Result, error) {
+	a := v.agent
+	if s.Number < 0 {
+		s.Number = v.steps
+	}
+	v.steps = s.Number + 1
 	a.progress.unused("")
 	a.progress.step(s.Number, attach.StepDoing)
 	a.emit(Event{Time: a.cfg.Now(), Name: "act", Body: Acted{Step: s.Number, Type: string(s.Act.Kind)}})
@@ -179,17 +230,21 @@ func (v *Visit) Do(ctx context.Context, s Step) (Result, error) {
 		made, err = v.act(ctx, s.Act)
 	}
 	if err == nil {
-		err = a.ops.Settle(ctx, false)
+		err = rest(ctx, v.context.ID())
+	}
+	result := Result{Made: made}
+	if made != nil {
+		result.Rounds = a.roundsOf(a.ops.Met(made))
 	}
 	if err != nil {
 		a.progress.step(s.Number, attach.StepFailed)
 		if own := a.own.refusal(s); own != nil {
-			return Result{Made: made}, own
+			return result, own
 		}
-		return Result{Made: made}, stepTrouble(ctx, s, made != nil, err, a.ops.Standing())
+		return result, stepTrouble(ctx, s, made != nil, err, a.ops.Standing())
 	}
-	result := Result{Made: made, Outcomes: a.ops.OutcomesOf(made)}
-	if len(result.Outcomes) == 0 {
+	result.Outcomes = a.ops.OutcomesOf(made)
+	if len(result.Rounds) == 0 {
 		err := v.refusal(s, made)
 		if err == nil && changes(s.Act) { // what a navigation met, act has looked at; of others nothing depends on it
 			var lost bool

@@ -2,8 +2,6 @@ package opsweb
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/papaver-agent/papaver/browser"
 )
@@ -11,35 +9,7 @@ import (
 // Settle waits until no round is open that an act of ours explains, or, with all, none at all. A round that could not
 // go on (its ledger line could not be written) is an error.
 func (o *Operations) Settle(ctx context.Context, all bool) error {
-	for {
-		o.mu.Lock()
-		var open bool
-		var stopped error
-		ours := o.metLocked(func(a *browser.Made) bool { return a != nil })
-		for _, r := range o.rounds {
-			if r.parked || r.gone() && r.stopped != nil {
-				continue // see Resumed
-			}
-			if r.stopped != nil {
-				stopped = errors.Join(stopped, r.stopped)
-			} else if !r.told && (all || ours[r]) {
-				open = true
-			}
-		}
-		changed := o.changed
-		o.mu.Unlock()
-		if stopped != nil {
-			return stopped
-		}
-		if !open {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for operations to settle: %w", ctx.Err())
-		}
-	}
+	return o.settle(ctx, func(r *round) bool { return all || r.act() != nil }, func(s Stand) bool { return s.Over })
 }
 
 // Open returns how many rounds are open.

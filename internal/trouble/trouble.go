@@ -2,7 +2,10 @@
 // and what to do next. The terminal UI, the `error` event of `--json` and standard error all print these four.
 package trouble
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // Error is an error with the words a person needs. Its texts are ours; text from a Company or a page is put in only
 // after it went through the sanitiser.
@@ -12,6 +15,7 @@ type Error struct {
 	Undone string `json:"undone"` // what had not been done
 	Next   string `json:"next"`   // what the person can do
 	Err    error  `json:"-"`      // the cause, for errors.Is and errors.As; may be nil
+	Kind   error  `json:"-"`      // what errors.Is finds beside Err, whose words What has already; may be nil
 }
 
 // Said is e in words alone, its cause among them: the form in which it leaves the process.
@@ -27,8 +31,10 @@ func (e *Error) Error() string {
 	return e.What + ": " + e.Err.Error()
 }
 
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
+// Unwrap returns the cause and the kind.
+func (e *Error) Unwrap() []error {
+	return slices.DeleteFunc([]error{e.Err, e.Kind}, func(err error) bool { return err == nil })
+}
 
 // Of returns the [Error] in err's chain, or makes one that says honestly that nothing more is known.
 func Of(err error) *Error {
