@@ -23,10 +23,12 @@ exit status: 0 done, every operation performed · 1 error · 2 wrong usage · 3 
 `)
 }
 
-func printVersion(w io.Writer) {
-	version := "unknown"
+func printVersion(w io.Writer) { fmt.Fprintln(w, "papaver", buildVersion()) }
+
+// buildVersion is the version of this program.
+func buildVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
+		return info.Main.Version
 	}
-	fmt.Fprintln(w, "papaver", version)
+	return "unknown"
 }
