@@ -103,16 +103,17 @@ func (r *round) returned(op operation.Operation) move {
 }
 
 // meetsLocked gives a round another reference to its operation. Other terms that come while the User is being asked take
-// the place of the old ones: an approval of those would only be answered with the new ones. One that comes later is looked
-// at when the Company says that the approval is not used up.
+// the place of the old ones: an approval of those would only be answered with the new ones. Terms that come too late for that
+// are asked about in a round that follows. A reference that comes later is looked at when the Company says that the approval
+// is not used up.
 func (r *round) meetsLocked(op operation.Operation, from successor) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.state.Spent():
-		from.own = r.ownLocked(from.held)
+		from.own, from.same = r.ownLocked(from.held), true
 		r.keepLocked(from)
-	case (r.state == Fetched || r.state == Asking) && op.Revision != r.op.Revision:
+	case (r.state == Fetched || r.state == Asking || r.state == Denied) && op.Revision != r.op.Revision:
 		r.offered = &offered{op: op, from: from}
 		if r.recall != nil {
 			r.recall()
@@ -244,6 +245,7 @@ func (r *round) ask(ctx context.Context) (move, error) {
 		}
 		return move{on: evApproved, written: true, body: Note{Why: "approved by the " + string(d.Approver)}}, nil
 	case approval.Denied:
+		r.keepOffered(other)
 		return move{on: evDenied, written: true, body: Note{Why: "not approved by the " + string(d.Approver)}}, nil
 	case approval.Expired:
 		if other != nil {
@@ -263,6 +265,15 @@ func (r *round) takeOffered() *offered {
 	other := r.offered
 	r.offered, r.recall = nil, nil
 	return other
+}
+
+// keepOffered has terms that were not asked about wait for the round's end.
+func (r *round) keepOffered(other *offered) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.offered == nil {
+		r.offered = other
+	}
 }
 
 // askOther takes the terms that another reference named in the place of those that were being asked.

@@ -38,6 +38,8 @@ type Sighting struct {
 	Context browser.ContextID `json:"context,omitempty"`
 	Frame   browser.TargetID  `json:"frame,omitempty"`
 	Target  browser.TargetID  `json:"target,omitempty"`
+	// After is the round in which the reference came, and whose end it waited for; empty for one that waited for none.
+	After string `json:"after,omitempty"`
 }
 
 // Cause is whose doing the request of a sighting was.

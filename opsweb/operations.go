@@ -154,7 +154,11 @@ func (o *Operations) Held(ctx context.Context, h browser.Held) {
 		r = o.repeatedLocked(s, h)
 	}
 	if why == "" && r != nil && r.overLocked() {
-		why = RoundOver
+		if !r.followed && r.leadsToLocked(h) {
+			r.followed, r = true, nil
+		} else {
+			why = RoundOver
+		}
 	}
 	own := r != nil && r.ownLocked(h)
 	fresh := why == "" && r == nil
@@ -187,7 +191,7 @@ func (o *Operations) Held(ctx context.Context, h browser.Held) {
 		ended := r.state.final()
 		o.mu.Unlock()
 		if ended {
-			r.tellLeft()
+			r.leave(ctx)
 		}
 		return
 	}

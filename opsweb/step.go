@@ -23,15 +23,16 @@ type round struct {
 	id   string
 
 	// Guarded by ops.mu.
-	state   State
-	outcome Outcome
-	verdict Outcome      // what the last revision itself came to; another one than outcome while an earlier approval lives
-	into    *round       // when state is Merged: the round that has the operation
-	told    bool         // it is final, and that was told
-	stopped error        // the round could not go on; its state in the ledger stands
-	parked  bool         // it waits for its flow to be run again
-	held    browser.Held // the refusal that is to be made again; set by the round's goroutine alone
-	alive   *living      // an approval of an earlier revision, or of this one, that may still be used
+	state    State
+	outcome  Outcome
+	verdict  Outcome      // what the last revision itself came to; another one than outcome while an earlier approval lives
+	into     *round       // when state is Merged: the round that has the operation
+	told     bool         // it is final, and that was told
+	stopped  error        // the round could not go on; its state in the ledger stands
+	parked   bool         // it waits for its flow to be run again
+	followed bool         // a reference that came meanwhile has begun a round of its own, after this one
+	held     browser.Held // the refusal that is to be made again; set by the round's goroutine alone
+	alive    *living      // an approval of an earlier revision, or of this one, that may still be used
 
 	// Of the goroutine that moves the round on.
 	reference Reference // the one to look up: of the approved revision, once there is one
@@ -75,7 +76,11 @@ func (r *round) take(next *successor) {
 
 // act is the act of ours that explains the round; nil when none does. For a replay it is the act that was made again.
 func (r *round) act() *browser.Made {
-	a := r.held.Act()
+	return root(r.held.Act())
+}
+
+// root is the act that was made first; nil for none.
+func root(a *browser.Made) *browser.Made {
 	for a != nil && a.Again != nil {
 		a = a.Again
 	}
@@ -215,7 +220,7 @@ func (r *round) apply(ctx context.Context, m move) error {
 	}
 	r.ops.notify(r.id, m.body)
 	if a.to.final() {
-		r.tellLeft()
+		r.leave(ctx)
 	}
 	r.ops.mu.Lock()
 	r.told = a.to.final()

@@ -14,6 +14,7 @@ type successor struct {
 	reference Reference
 	held      browser.Held
 	own       bool // the round's very request brought it, not another one of the same page
+	same      bool // it names the round's own operation
 }
 
 // ownLocked reports whether h is the round's very request, made again.
@@ -66,19 +67,4 @@ func (r *round) takeSuccessor() *successor {
 	s := r.next[at]
 	r.next = slices.Delete(r.next, at, at+1)
 	return &s
-}
-
-// tellLeft says, when the round has ended, which references of other requests came meanwhile and were not put to the User.
-// They are in the ledger as sightings of the round.
-func (r *round) tellLeft() {
-	r.mu.Lock()
-	left := append(r.left, r.next...)
-	r.left, r.next = nil, nil
-	r.mu.Unlock()
-	for _, s := range left {
-		if !s.own {
-			r.ops.notify(r.id, Trouble{What: "while this operation was under way, another one was asked for at " + place(s.held.URL()) +
-				"; nobody was asked about it, and nothing of it was approved: what leads to it has to be done again"})
-		}
-	}
 }
