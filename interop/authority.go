@@ -44,31 +44,37 @@ func newAuthority(dir string) (*authority, error) {
 	return a, writePEM(a.file, "CERTIFICATE", der)
 }
 
-// issue makes a server certificate for names, and leaves it and its key in two files beside the authority's.
-func (a *authority) issue(names ...string) (leaf tls.Certificate, certFile, keyFile string, err error) {
+// leaf makes a server certificate for names.
+func (a *authority) leaf(names ...string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return tls.Certificate{}, "", "", err
+		return tls.Certificate{}, err
 	}
 	template := certificate(names[0], time.Now().UnixNano())
 	template.DNSNames, template.ExtKeyUsage = names, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
+}
+
+// issue makes a server certificate for names, and leaves it and its key in two files beside the authority's.
+func (a *authority) issue(names ...string) (leaf tls.Certificate, certFile, keyFile string, err error) {
+	leaf, err = a.leaf(names...)
 	if err != nil {
 		return tls.Certificate{}, "", "", err
 	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
+	private, err := x509.MarshalPKCS8PrivateKey(leaf.PrivateKey)
 	if err != nil {
 		return tls.Certificate{}, "", "", err
 	}
 	stem := filepath.Join(filepath.Dir(a.file), names[0])
 	certFile, keyFile = stem+".crt.pem", stem+".key.pem"
-	if err := writePEM(certFile, "CERTIFICATE", der); err != nil {
+	if err := writePEM(certFile, "CERTIFICATE", leaf.Certificate[0]); err != nil {
 		return tls.Certificate{}, "", "", err
 	}
 	if err := writePEM(keyFile, "PRIVATE KEY", private); err != nil {
 		return tls.Certificate{}, "", "", err
 	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, certFile, keyFile, nil
+	return leaf, certFile, keyFile, nil
 }
 
 func certificate(name string, serial int64) *x509.Certificate {

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"text/tabwriter"
 	"time"
+
+	"github.com/papaver-agent/papaver/browser"
 )
 
 // Where the recordings are, and what belongs to them; see the README there.
@@ -108,6 +110,9 @@ type flowChecks struct {
 
 // recordedFlows is one row: every recording by papaver run, against what the reference did and what is right.
 func recordedFlows(ctx context.Context, w *world, t *tally) error {
+	if err := w.lacks[replay]; w.live && err != nil {
+		return err
+	}
 	names, err := recordings()
 	if err != nil {
 		return err
@@ -139,7 +144,7 @@ func recordedFlows(ctx context.Context, w *world, t *tally) error {
 	}
 	running.Wait()
 	for _, r := range results {
-		r.count(t)
+		r.count(t, w.live)
 	}
 	t.details = flowTable(results)
 	return nil
@@ -154,12 +159,28 @@ type flowResult struct {
 	wrong       []string // against what is right
 	differences []string // that nothing explains
 	why         []string // of those that are known
+	moved       []string // what the reference does otherwise than is recorded, when it was run
 	gone        []string // explanations of what is not so any more
 }
 
 // result runs one recording and judges it.
 func (c *flowChecks) result(ctx context.Context, name, dir string, reference flowReference) flowResult {
 	r := flowResult{name: name, reference: reference}
+	recording, err := os.ReadFile(recordingFile(name))
+	if err != nil {
+		r.err = err
+		return r
+	}
+	scrolls := strings.Contains(string(recording), `"type": "scroll"`)
+	if c.live {
+		if r.reference, r.err = c.runReference(ctx, name); r.err != nil {
+			return r
+		}
+		r.moved = compared(reference, r.reference.flowTrace, scrolls)
+		if a, b := reference.says(), r.reference.says(); a != b {
+			r.moved = append(r.moved, "outcome: "+b+", recorded: "+a)
+		}
+	}
 	if r.run, r.err = c.run(ctx, name, dir); r.err != nil {
 		return r
 	}
@@ -169,19 +190,60 @@ func (c *flowChecks) result(ctx context.Context, name, dir string, reference flo
 	if r.run.left != nil {
 		r.wrong = append(r.wrong, r.run.left.Error())
 	}
-	recording, err := os.ReadFile(recordingFile(name))
-	if err != nil {
-		r.err = err
-		return r
-	}
-	scrolls := strings.Contains(string(recording), `"type": "scroll"`)
-	found := differences("request", reference.requestLines(), r.run.requestLines())
-	found = append(found, differences("event", reference.eventLines(scrolls), r.run.eventLines(scrolls))...)
-	if a, b := reference.Outcome == "finished", r.run.exit == 0; a != b {
-		found = append(found, "outcome: "+r.run.says()+", the reference "+reference.says())
+	found := compared(r.reference, r.run.flowTrace, scrolls)
+	if a, b := r.reference.Outcome == "finished", r.run.exit == 0; a != b {
+		found = append(found, "outcome: "+r.run.says()+", the reference "+r.reference.says())
 	}
 	r.differences, r.why, r.gone = explained(found, knownFlowDifferences[name])
 	return r
+}
+
+// compared is how what a site saw differs from what it saw of the reference.
+func compared(reference flowReference, have flowTrace, scrolls bool) []string {
+	found := differences("request", reference.requestLines(), have.requestLines())
+	return append(found, differences("event", reference.eventLines(scrolls), have.eventLines(scrolls))...)
+}
+
+// runReference makes one recording with the reference itself at a site of its own.
+func (c *flowChecks) runReference(ctx context.Context, name string) (flowReference, error) {
+	site, err := c.site(ctx)
+	if err != nil {
+		return flowReference{}, err
+	}
+	defer site.close()
+	chromium, err := browser.Find("")
+	if err != nil {
+		return flowReference{}, err
+	}
+	var rules []string
+	for _, host := range flowHosts {
+		rules = append(rules, "MAP "+host+":443 "+site.address())
+	}
+	args := []string{filepath.Join(c.replay, "live.mjs"), recordingFile(name), chromium, strings.Join(append(rules, "MAP * ~NOTFOUND", "EXCLUDE 127.0.0.1"), ", ")}
+	if os.Geteuid() == 0 {
+		args = append(args, "--no-sandbox") // it loads our own pages alone
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := command(ctx, c.node, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return flowReference{}, fmt.Errorf("the reference: %w: %s", err, tail(stderr.String()))
+	}
+	var r flowReference
+	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
+		return flowReference{}, fmt.Errorf("the reference: %w: %s", err, tail(stdout.String()))
+	}
+	r.flowTrace = trace(site.seen())
+	return r, nil
+}
+
+// site starts a site with a certificate of its own.
+func (c *flowChecks) site(ctx context.Context) (*flowSite, error) {
+	leaf, err := c.ca.leaf(flowHosts...)
+	if err != nil {
+		return nil, err
+	}
+	return serveFlows(ctx, filepath.Join(flowFolder, "site"), leaf)
 }
 
 // run makes one recording with papaver run at a site of its own.
@@ -190,11 +252,7 @@ func (c *flowChecks) run(ctx context.Context, name, dir string) (*flowRun, error
 	if err := os.MkdirAll(tmp, 0o700); err != nil {
 		return nil, err
 	}
-	leaf, _, _, err := c.ca.issue(flowHosts...)
-	if err != nil {
-		return nil, err
-	}
-	site, err := serveFlows(ctx, filepath.Join(flowFolder, "site"), leaf)
+	site, err := c.site(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +319,7 @@ func explained(found []string, known []flowDifference) (unexplained, why, gone [
 }
 
 // count counts what is true of a recording: it does what is right, and differs from the reference in what is known alone.
-func (r flowResult) count(t *tally) {
+func (r flowResult) count(t *tally, live bool) {
 	if r.err != nil {
 		t.fail(r.name, r.err.Error())
 		return
@@ -279,6 +337,9 @@ func (r flowResult) count(t *tally) {
 	t.check(r.name+": does what is right", err)
 	t.check(r.name+": every difference to the reference is known", said(r.differences))
 	t.check(r.name+": every known difference is there", said(r.gone))
+	if live {
+		t.check(r.name+": the reference does what is recorded of it", said(r.moved))
+	}
 }
 
 // flowTable is the table of all recordings.

@@ -1,6 +1,7 @@
 // Command interop proves Papaver against other people's implementations, and prints a table of what passed.
 //
 //	go run ./interop [-only SUBSTRING] [-allow-missing] [-write docs/interop.md] [-papaver bin/papaver]
+//		[-flow SUBSTRING] [-driver chromedp|rod] [-live]
 //
 // It is run at the module's root, by `make interop`. What it needs of others is installed into .interop, which git
 // ignores: the Python package that speaks the drafts, once for each draft, and the Node packages of interop/node. Its
@@ -46,6 +47,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	binary := flags.String("papaver", "bin/papaver", "the `BINARY` whose site the peer is run against")
 	driver := flags.String("driver", "chromedp", "what drives Chromium when the recorded flows are made (`NAME`): chromedp or rod")
 	flow := flags.String("flow", "", "make only the recorded flows whose name has this `SUBSTRING`")
+	live := flags.Bool("live", false, "run the recorded flows' reference too, instead of reading what it did")
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
 		return 2
 	}
@@ -62,7 +64,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	defer func() { _ = os.RemoveAll(state) }()
 
-	w := &world{state: state, binary: *binary, driver: *driver, flow: *flow, log: stderr}
+	w := &world{state: state, binary: *binary, driver: *driver, flow: *flow, live: *live, log: stderr}
 	missing := w.setUp(ctx)
 	var chosen []row
 	leftOut := 0

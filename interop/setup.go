@@ -36,6 +36,7 @@ const (
 	python01 need = "0.1"
 	python02 need = "0.2"
 	node     need = "node"
+	replay   need = "replay"
 )
 
 // world is what all rows share.
@@ -47,7 +48,10 @@ type world struct {
 	log    io.Writer
 	node   string // the interpreter
 	nodes  string // the folder with the scripts and their modules
+	replay string // the same of the recorded flows' reference
+	live   bool   // the reference is run, and not read
 	venv   map[need]string
+	lacks  map[need]error // what could not be set up
 }
 
 // setUp installs what is not installed yet, all parts at once, and returns what could not be.
@@ -60,7 +64,7 @@ func (w *world) setUp(ctx context.Context) map[need]error {
 	if err != nil {
 		return map[need]error{nothing: err, python01: err, python02: err, node: err}
 	}
-	w.nodes = filepath.Join(root, "node")
+	w.nodes, w.replay = filepath.Join(root, "node"), filepath.Join(root, "replay")
 	missing := make(map[need]error)
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -86,18 +90,22 @@ func (w *world) setUp(ctx context.Context) map[need]error {
 			return output(cmd, installTimeout)
 		})
 	}
-	install(node, nodeErr, func() error { return w.installNode(ctx) })
+	install(node, nodeErr, func() error { return installModules(ctx, "interop/node", w.nodes) })
+	if w.live {
+		install(replay, nodeErr, func() error { return installModules(ctx, flowFolder+"/replay", w.replay) })
+	}
 	all.Wait()
 	fmt.Fprintf(w.log, "set up in %.1f s\n", time.Since(began).Seconds())
+	w.lacks = missing
 	return missing
 }
 
-// installNode copies the scripts beside their modules, and asks npm for the modules when the lock file changed.
-func (w *world) installNode(ctx context.Context) error {
-	if err := os.MkdirAll(w.nodes, 0o755); err != nil {
+// installModules copies scripts beside their modules, and asks npm for the modules when the lock file changed.
+func installModules(ctx context.Context, from, to string) error {
+	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
-	sources, err := filepath.Glob("interop/node/*")
+	sources, err := filepath.Glob(filepath.Join(from, "*"))
 	if err != nil {
 		return err
 	}
@@ -107,9 +115,9 @@ func (w *world) installNode(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		target := filepath.Join(w.nodes, filepath.Base(source))
+		target := filepath.Join(to, filepath.Base(source))
 		if filepath.Base(source) == "package-lock.json" {
-			old, err := os.ReadFile(filepath.Join(w.nodes, "installed-lock.json"))
+			old, err := os.ReadFile(filepath.Join(to, "installed-lock.json"))
 			changed = err != nil || !bytes.Equal(old, data)
 		}
 		if err := os.WriteFile(target, data, 0o644); err != nil {
@@ -119,16 +127,16 @@ func (w *world) installNode(ctx context.Context) error {
 	if !changed {
 		return nil
 	}
-	cmd := command(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = w.nodes
+	cmd := command(ctx, "npm", "ci", "--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund")
+	cmd.Dir = to
 	if err := output(cmd, installTimeout); err != nil {
 		return err
 	}
-	lock, err := os.ReadFile(filepath.Join(w.nodes, "package-lock.json"))
+	lock, err := os.ReadFile(filepath.Join(to, "package-lock.json"))
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(w.nodes, "installed-lock.json"), lock, 0o644)
+	return os.WriteFile(filepath.Join(to, "installed-lock.json"), lock, 0o644)
 }
 
 // interpreter finds an interpreter by a variable or by name, and tries it.
