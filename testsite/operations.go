@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 )
@@ -111,6 +112,13 @@ type operations struct {
 	refs       map[string]*reference
 	recorded   []*revision // in the order of recording
 	references map[string]string
+}
+
+// known reports whether there is an operation of that ID.
+func (s *operations) known(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.list, func(op *operation) bool { return op.id == id })
 }
 
 // verdict is the kind of an answer.

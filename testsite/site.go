@@ -283,6 +283,9 @@ func (s *Site) Performed(operationID string) int {
 	return n
 }
 
+// Asked reports whether the operation is one that an agent asked for here.
+func (s *Site) Asked(operationID string) bool { return s.ops.known(operationID) }
+
 // Broken gives the rules of severity must and should that agents broke so far.
 func (s *Site) Broken() []Violation { return s.Report().Broken }
 
