@@ -30,6 +30,7 @@ type fakeAccounts struct {
 
 	mu      sync.Mutex
 	choices []Choice
+	keys    []*lock.Key
 	asked   []string // addresses whose offers were read
 	out     []string // domains and labels that were signed out
 }
@@ -59,10 +60,10 @@ func newFakeAccounts() *fakeAccounts {
 
 func (f *fakeAccounts) Known(context.Context) ([]Known, error) { return f.known, nil }
 
-func (f *fakeAccounts) Offers(_ context.Context, _ *lock.Key, address, _ string) (Offers, error) {
+func (f *fakeAccounts) Offers(_ context.Context, key *lock.Key, address, _ string) (Offers, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.asked = append(f.asked, address)
+	f.asked, f.keys = append(f.asked, address), append(f.keys, key)
 	return f.offers, f.err
 }
 

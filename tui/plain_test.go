@@ -23,7 +23,7 @@ type plainBench struct {
 	at   time.Time
 }
 
-func newPlainBench(t testing.TB, w, h int) *plainBench {
+func newPlainBench(t testing.TB, w, h int, configure ...func(*Config)) *plainBench {
 	t.Helper()
 	file, err := os.CreateTemp(t.TempDir(), "terminal")
 	if err != nil {
@@ -31,6 +31,9 @@ func newPlainBench(t testing.TB, w, h int) *plainBench {
 	}
 	b := &plainBench{t: t, feed: newFakeFeed(), file: file, at: noon()}
 	cfg := Config{Feed: b.feed, Now: func() time.Time { return b.at }, Unicode: true, UntilDone: true}
+	for _, c := range configure {
+		c(&cfg)
+	}
 	d := newDevice(context.Background(), file, cfg.Now)
 	d.end(nil)
 	t.Cleanup(func() { d.close(); _ = file.Close() })

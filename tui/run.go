@@ -46,7 +46,7 @@ type Config struct {
 	Lock func() (lock.Lock, error)
 	// Key is that key, when the lock is open already. The UI forgets it like one that it opened itself.
 	Key *lock.Key
-	// ForgetAfter is how long the UI keeps the lock open while nothing is answered; ForgetAfter of this package when zero.
+	// ForgetAfter is how long the UI keeps the lock open while nothing is answered; [ForgetAfter] when zero.
 	ForgetAfter time.Duration
 	// Accounts is what the screen of Companies shows and does. Without it the screen is not offered.
 	Accounts Accounts
@@ -75,9 +75,6 @@ func (cfg *Config) check() error {
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
-	}
-	if cfg.ForgetAfter == 0 {
-		cfg.ForgetAfter = ForgetAfter
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -24,7 +25,7 @@ type keeper struct {
 }
 
 func newKeeper(cfg Config, now time.Time) keeper {
-	return keeper{read: cfg.Lock, after: cfg.ForgetAfter, key: cfg.Key, used: now.Round(0)}
+	return keeper{read: cfg.Lock, after: cmp.Or(cfg.ForgetAfter, ForgetAfter), key: cfg.Key, used: now.Round(0)}
 }
 
 func (k *keeper) keep(key *lock.Key, now time.Time) { k.key, k.used = key, now.Round(0) }
@@ -142,7 +143,11 @@ func (u *unlocking) keys() []binding {
 	if u.opening {
 		return []binding{{[]string{"esc"}, actLeave, "Esc", leave}}
 	}
-	return fieldKeys(true, leave)
+	keys := fieldKeys(true, leave)
+	if u.needed.errand == toAnswer {
+		keys[0].says = kSignAndSend
+	}
+	return keys
 }
 
 // typed takes what was typed or pasted, and reports whether the passphrase is given.
@@ -199,7 +204,7 @@ func (u *unlocking) bottom(p painter, cs charset, w int) []line {
 		out = append(out, flow(line{ours(wOpeningLock, strong)}, w, nil, nil)...)
 	} else {
 		out = append(out, line{ours(wPassphraseField, strong)})
-		out = append(out, u.field.lines(cs, w, 1)...)
+		out = append(out, u.field.lines(cs, w, 2)...)
 	}
 	return append(out, foot(p, w, "", u.keys())...)
 }

@@ -12,6 +12,7 @@ const (
 	wPlainPassphrase words = "Type the passphrase and press Enter. What you type is not shown. Esc answers nothing."
 
 	kNothingAnswered words = "answer nothing"
+	kSignAndSend     words = "sign and send"
 
 	noteWrongPassphrase words = "This passphrase does not open the lock. Nothing was answered; try again."
 	noteLockChanged     words = "Somebody who does not know your passphrase changed this home's lock. Nothing was answered. Trust nothing of this home before you know who."
