@@ -1,0 +1,64 @@
+// Command firstagent is an agent in one function: it exchanges a jacket at the bundled shop, and says what became of it.
+// docs/first-agent.md tells how to run it; main_test.go tests it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+
+	"github.com/papaver-agent/papaver/agent"
+	"github.com/papaver-agent/papaver/browser/chromedpdriver"
+)
+
+func main() {
+	cfg := agent.Config{Driver: chromedpdriver.Driver{}, Title: "exchange the jacket"}
+	list := func(to *[]string) func(string) error {
+		return func(value string) error { *to = append(*to, value); return nil }
+	}
+	flag.StringVar(&cfg.Home, "home", os.Getenv("PAPAVER_HOME"), "the home")
+	flag.BoolVar(&cfg.NoSandbox, "no-sandbox", false, "start Chromium without its sandbox, as root has to")
+	flag.Func("connect-to", "HOST:PORT:ADDR:PORT, as papaver site prints it", list(&cfg.ConnectTo))
+	flag.Func("cacert", "a certificate, as papaver site prints it", list(&cfg.CACerts))
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := exchange(ctx, cfg, "https://stormline.test", os.Stdout); err != nil {
+		stop()
+		log.Fatal(err)
+	}
+}
+
+func exchange(ctx context.Context, cfg agent.Config, company string, out io.Writer) error {
+	a, err := agent.Start(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer a.Close(context.WithoutCancel(ctx))
+	v, err := a.Visit(ctx, company) // joins a Session there
+	if err != nil {
+		return err
+	}
+	for _, step := range []agent.Step{
+		agent.Navigate(company + "/orders/ord_7Hk2"), agent.Fill("#size", "L"), agent.Click("aria/Exchange"),
+	} {
+		result, err := v.Begin(ctx, step) // does not wait for anybody's answer
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s: %s\n", step.Act.Kind, result.Status()) // done, or waiting for the User
+		for _, round := range result.Rounds {
+			status, err := round.Wait(ctx) // performed, refused, declined, expired, failed or unknown
+			if err != nil {
+				return err
+			}
+			op, _ := round.Operation()
+			fmt.Fprintf(out, "%s: %q\n", status, op.Summary)
+		}
+	}
+	return nil
+}
