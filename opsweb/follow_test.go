@@ -137,7 +137,7 @@ func TestNewTermsThatComeAsTheRoundEndsAreAskedAboutInARoundThatFollows(t *testi
 				w.press(w.tab)
 				synctest.Wait()
 				before := w.ops.rounds[0]
-				time.Sleep(20*time.Minute - time.Second)
+				w.must(wait(t.Context(), 20*time.Minute-time.Second))
 				w.press(w.tab)
 				synctest.Wait()
 				w.disk.onLine(tc.line, func() {
