@@ -103,6 +103,7 @@ func checks() []check {
 		{"home", checkHome},
 		{"disk", checkDisk},
 		{"keys", checkKeys},
+		{"lock", checkLock},
 		{"ledger", checkLedger},
 		{"clock", checkClock},
 		{"terminal", checkTerminal},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/rand"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/papaver-agent/papaver/internal/secret"
 	"github.com/papaver-agent/papaver/ledger"
 	"github.com/papaver-agent/papaver/lock"
+	"github.com/papaver-agent/papaver/session"
 )
 
 // says runs papaver at a terminal, types each text when its prompt stands there, and returns what the terminal got.
@@ -109,6 +111,51 @@ func TestAnInterruptedLockSetIsMendedByTheNext(t *testing.T) {
 			}
 			if _, err := l.Open(secret.New(later)); err != nil {
 				t.Errorf("the new passphrase: %v", err)
+			}
+		})
+	}
+}
+
+// The doctor says plainly what is protected and what is not, and finds a lock that is not the User's.
+func TestTheDoctorSaysWhatTheLockProtects(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		make  func(b *bench)
+		says  []string
+		cures bool
+	}{
+		"no lock": {func(*bench) {}, []string{"whatever runs as you can open papaver tui", "papaver lock set makes one"}, false},
+		"a lock": {func(b *bench) { b.locked() }, []string{
+			"an answer needs your passphrase", "debugger", "replaced", "in the memory of one that runs", "types into your terminal", "guesses at a copy",
+		}, false},
+		"not all is sealed": {func(b *bench) {
+			if err := session.Reseal(b.opened().Identity(), lock.SealsOf(b.opened().Answers(), b.locked()), lock.Seals{}); err != nil {
+				b.t.Fatal(err)
+			}
+		}, []string{"still stand in the open"}, true},
+		"it was taken away": {func(b *bench) { b.locked(); remove(b.t, filepath.Join(b.home, "answers", "lock.json")) }, []string{"its lock is gone"}, true},
+		"it is damaged": {func(b *bench) {
+			b.locked()
+			overwrite(b.t, filepath.Join(b.home, "answers", "lock.json"), []byte("{}"))
+		}, []string{"lock.json"}, true},
+		"the ledger knows nothing of it": {func(b *bench) { b.locked(); rewrite(b.t, filepath.Join(b.home, "ledger")) }, []string{"of which the ledger knows nothing"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.t = t
+			tc.make(b)
+			found, err := checkLock(t.Context(), patient{dir: b.home})
+			if err != nil {
+				found = err.Error()
+			}
+			if ill, ok := errors.AsType[sick](err); ok != tc.cures || ok && ill.cure == "" {
+				t.Errorf("found %q, %v", found, err)
+			}
+			for _, part := range tc.says {
+				if !strings.Contains(found, part) {
+					t.Errorf("it does not say %q: %s", part, found)
+				}
 			}
 		})
 	}

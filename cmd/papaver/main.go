@@ -82,7 +82,7 @@ func commands() []command {
 		{"lock", "lock set|status|remove", "your passphrase for answers, which seals the agent's keys and tokens too", runLock},
 		{"mcp", "mcp [--uploads DIR]", "the acts as tools for an agent that is a language model, over standard input and output", runMCP},
 		{"site", "site [--profile 0.1|0.2|1.0] [--agent-dir DIR]", "the bundled Company alone, for trying agents against", runSite},
-		{"doctor", "doctor", "check Chromium, capture, clock, keys, ledger, disk and terminal", runDoctor},
+		{"doctor", "doctor", "check Chromium, capture, clock, keys, lock, ledger, disk and terminal", runDoctor},
 	}
 }
 
