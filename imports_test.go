@@ -112,6 +112,12 @@ var enclosures = []enclosure{
 		reason:   "the clause table is about the product and no part of it",
 	},
 	{
+		imports:  []string{"github.com/modelcontextprotocol/go-sdk"},
+		rooms:    []string{"mcpserver"},
+		testsMay: true,
+		reason:   "what a language model can reach is in one room",
+	},
+	{
 		imports: []string{"github.com/zalando/go-keyring"},
 		rooms:   []string{"account"},
 		reason:  "a token goes into the keyring, and comes from it, in one place",
