@@ -32,6 +32,9 @@ func TestNoToolApprovesAndNoneTakesWhatIsTheUsers(t *testing.T) {
 		if !strings.Contains(string(schema), `"additionalProperties":false`) {
 			t.Errorf("%s takes arguments that nobody named", tool.Name)
 		}
+		if strings.Contains(string(schema), `"null"`) {
+			t.Errorf("%s has a list of types: %s", tool.Name, schema)
+		}
 		var taken struct {
 			Properties map[string]any `json:"properties"`
 		}

@@ -3,7 +3,9 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"slices"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/papaver-agent/papaver/browser"
@@ -51,7 +53,7 @@ type noArgs struct{}
 
 // tool adds a tool that is no act, or more than acts.
 func tool[Args any](s *server, m *mcp.Server, name, about string, looks bool, handle func(context.Context, *mcp.CallToolRequest, Args, *result) error) {
-	mcp.AddTool(m, &mcp.Tool{Name: name, Description: about, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: looks}},
+	mcp.AddTool(m, &mcp.Tool{Name: name, Description: about, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: looks}, InputSchema: schemaOf[Args]()},
 		func(ctx context.Context, req *mcp.CallToolRequest, args Args) (*mcp.CallToolResult, any, error) {
 			r := s.result()
 			err := handle(ctx, req, args, r)
@@ -60,6 +62,30 @@ func tool[Args any](s *server, m *mcp.Server, name, about string, looks bool, ha
 			}
 			return r.done(), nil, err
 		})
+}
+
+// schemaOf describes arguments. Each has one type: many clients know no list of types, and nothing stands for not said.
+func schemaOf[Args any]() *jsonschema.Schema {
+	s, err := jsonschema.For[Args](nil)
+	if err != nil {
+		panic(err) // the types are ours, and a test lists every tool
+	}
+	plain(s)
+	return s
+}
+
+// plain takes null out of the types of a schema and of those in it.
+func plain(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if types := slices.DeleteFunc(s.Types, func(t string) bool { return t == "null" }); len(types) == 1 {
+		s.Type, s.Types = types[0], nil
+	}
+	plain(s.Items)
+	for _, p := range s.Properties {
+		plain(p)
+	}
 }
 
 // act adds a tool that makes the acts that its arguments say.
