@@ -1,13 +1,45 @@
-// Package agent ties the rest together: an agent opens a home, finds a Company, starts a Chromium, joins it to a Session,
-// makes acts in it, and takes each operation it meets through the User's answer to its outcome.
+// Package agent is the API for authors of agents: open a home, join a Session at a Company, make acts in a browser of the
+// agent's own, and get back from each act what became of it.
 //
-//	a, err := agent.Start(ctx, agent.Config{Home: dir, Title: "exchange the jacket", Driver: chromedpdriver.Driver{}})
+//	a, err := agent.Start(ctx, agent.Config{Home: dir, Driver: chromedpdriver.Driver{}, Title: "exchange the jacket"})
 //	defer a.Close(ctx)
-//	v, err := a.Visit(ctx, "https://company.example")
-//	result, err := v.Do(ctx, agent.Step{Act: browser.Act{Kind: browser.Navigate, URL: "https://company.example/"}})
+//	v, err := a.Visit(ctx, "https://company.example")             // discovery, Chromium, the join
+//	result, err := v.Do(ctx, agent.Navigate("https://company.example/orders"))
+//	result, err = v.Begin(ctx, agent.Click("aria/Exchange"))
+//	fmt.Println(result.Status())                                  // done, waiting, performed, refused, …
 //
-// No method approves anything. Questions wait at the agent's socket in the home for a terminal UI (package tui), and
-// only a key press there answers them.
+// # What becomes of an act
+//
+// An act that has an effect meets an operation: the Company's website answers 403 and names it, the exact terms come from the
+// Company's own endpoint, and the User is asked. [Visit.Do] returns when that is settled, [Visit.Begin] as soon as the User is
+// asked. [Result.Status] is the act in one word, and [Result.Rounds] are its operations: each can be waited for
+// ([Round.Wait]), watched ([Round.Events]), looked at ([Round.Operation]), or left to the terminal UI.
+//
+// No method approves anything. Questions wait at the agent's socket in the home for a terminal UI (`papaver tui`, package
+// tui), and only a key press there answers them.
+//
+// An operation that was refused, declined or has expired is a status and no error. After StatusUnknown an act must not be
+// made again before the Company was asked: `papaver run --resume` does that.
+//
+// # Errors
+//
+// What goes wrong in [Start], [Agent.Visit], [Visit.Do], [Visit.Begin] and [Round.Wait] is a [*Failed] wherever a person
+// will read it: what happened, what was done, what was not, what to do next. Callers decide by these, with errors.Is and
+// errors.AsType:
+//
+//   - Start: [lock.ErrLocked], [lock.ErrChanged], [ledger.ErrDamaged].
+//   - Visit: [company.ErrUnreachable], [company.ErrUnreadable], [company.ErrDisagree] and [company.ErrVersion] of what is
+//     published; [session.ErrNoIdentity]; [account.ErrNone] and [*account.OtherAgentError] of a sign-in;
+//     [browser.ErrNoChromium], [browser.ErrSandboxAsRoot] and [browser.ErrNotHeld]; [join.ErrRefused] and the other errors of
+//     package join; [browser.ErrNotAllowed].
+//   - Do and Begin: [browser.ErrNotFound] with [*browser.FindError], [browser.ErrRefExpired], [browser.ErrNotTaken],
+//     [browser.ErrNotSeen], [browser.ErrAct] and the other errors of an act; [ErrOpen] with [*OpenError] (Begin alone);
+//     [ErrSiteRefused], [ErrForgotten], [ErrResting]; [browser.ErrGone] when Chromium has ended.
+//   - Any: [ErrClosed], and the context's own error.
+//
+// # Testing
+//
+// Package agenttest runs an agent against the bundled Company, with a User who presses keys.
 package agent
 
 import (

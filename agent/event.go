@@ -63,7 +63,8 @@ type Acted struct {
 	Type string `json:"type"`
 }
 
-// Failed: something went wrong; the words are for people.
+// Failed says what went wrong in words for people, in its fields What, Done, Undone and Next, texts; its Error is What and the
+// cause, and it unwraps to that. It is the body of an error event, and the form of this package's errors.
 type Failed = trouble.Error
 
 // Finished: the run has ended.
