@@ -38,8 +38,8 @@ func (c *Context) Again(ctx context.Context, m *Made, h Held, permit func(How) e
 	defer c.acting.Unlock()
 	at := c.receiverOf(ctx, m, h)
 	defer c.inTab(at.tab)()
-	if n, _ := c.tab.tab.Activity(); n > 0 {
-		// The page may be making the request again by itself just now.
+	if at.busy() && !c.pageRepeats(m, h, at) {
+		// The page may be about to make the request again by itself.
 		if err := c.quiet(ctx, quietLimit); err != nil {
 			return "", err
 		}
@@ -121,7 +121,7 @@ func (c *Context) isWorker(ctx context.Context, id TargetID) bool {
 // wayToRepeat picks the way, without doing anything.
 func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held, at receiver) (How, func(context.Context) error, error) {
 	byPage := func(context.Context) error { return nil }
-	if !c.hasRepeated(m) && c.browser.answers.repeated(h.paused) {
+	if c.pageRepeats(m, h, at) {
 		return ByPage, byPage, nil
 	}
 	document := h.paused.Resource == "Document" && at.found
@@ -158,7 +158,7 @@ func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held, at receiver)
 	if _, err := c.lookAgain(ctx, m); err != nil {
 		return "", nil, cannotRepeat(err)
 	}
-	if c.browser.answers.repeated(h.paused) {
+	if c.pageRepeats(m, h, at) {
 		// The page did it while the control was looked for, as when it is disabled until then.
 		return ByPage, byPage, nil
 	}
@@ -292,6 +292,17 @@ func cannotRepeat(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrCannotRepeat, err)
+}
+
+// busy reports whether something is under way in the tab.
+func (r receiver) busy() bool {
+	n, _ := r.tab.tab.Activity()
+	return n > 0
+}
+
+// pageRepeats reports whether the page has made the request of a refusal again by itself, answered or not.
+func (c *Context) pageRepeats(m *Made, h Held, at receiver) bool {
+	return !c.hasRepeated(m) && c.browser.answers.repeated(h.paused, at.busy())
 }
 
 // hasRepeated reports whether the last act was m, made again: what came since is then not the page's own doing.

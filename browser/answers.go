@@ -20,10 +20,30 @@ type answers struct {
 	refusals  []*watchedRefusal
 }
 
-// watchedRefusal is a response with the watched header, and whether its request was made again since and got another answer.
+// watchedRefusal is a response with the watched header, and what came of its request being made again since.
 type watchedRefusal struct {
 	paused   Paused
-	repeated bool
+	repeated bool      // it got another answer
+	underWay RequestID // of the last repeat that has no answer yet; empty for none
+}
+
+// repeats reports whether a request is that of the refusal once more.
+func (r *watchedRefusal) repeats(frame TargetID, method, url string) bool {
+	return r.paused.Frame == frame && r.paused.Method == method && r.paused.URL == url
+}
+
+// sent takes a request that is sent.
+func (a *answers) sent(s SentRequest) {
+	if s.ID == "" {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.refusals {
+		if r.repeats(s.Frame, s.Method, s.URL) {
+			r.underWay = s.ID
+		}
+	}
 }
 
 func newAnswers() *answers { return &answers{documents: make(map[TargetID]Paused)} }
@@ -35,8 +55,11 @@ func (a *answers) saw(p Paused, watched bool) {
 	defer a.mu.Unlock()
 	for _, r := range a.refusals {
 		// A response that is no refusal and no failure, to the same request of the same frame.
-		if r.paused.Frame == p.Frame && r.paused.Method == p.Method && r.paused.URL == p.URL && p.Status != http.StatusForbidden && !p.failed() {
+		if r.repeats(p.Frame, p.Method, p.URL) && p.Status != http.StatusForbidden && !p.failed() {
 			r.repeated = true
+		}
+		if p.Request != "" && r.underWay == p.Request {
+			r.underWay = ""
 		}
 	}
 	if watched {
@@ -66,9 +89,11 @@ func (a *answers) document(frame TargetID) Paused {
 }
 
 // repeated reports whether the request of a refusal was made again since, and got an answer that is no refusal and no
-// failure.
-func (a *answers) repeated(p Paused) bool {
+// failure, or none yet while its tab is busy: a request that was given up gets none.
+func (a *answers) repeated(p Paused, busy bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.ContainsFunc(a.refusals, func(r *watchedRefusal) bool { return r.paused.ID == p.ID && r.repeated })
+	return slices.ContainsFunc(a.refusals, func(r *watchedRefusal) bool {
+		return r.paused.ID == p.ID && (r.repeated || busy && r.underWay != "")
+	})
 }

@@ -16,7 +16,7 @@ func TestALateResponseBelongsToTheActThatSentItsRequest(t *testing.T) {
 		b, d := startFake(t, func(_ context.Context, h Held) { given <- h })
 		c := fakeContext(t, b)
 		tab := tabOf(c).id
-		sent := func(id RequestID, busy bool) { d.process.Sent(tab, id, busy) }
+		sent := func(id RequestID, busy bool) { d.process.Sent(SentRequest{Tab: tab, ID: id, Busy: busy}) }
 		came := func(id RequestID) *Made {
 			p := refusal(PausedID(id), tab)
 			p.Request = id
@@ -38,7 +38,7 @@ func TestALateResponseBelongsToTheActThatSentItsRequest(t *testing.T) {
 		<-time.NewTimer(10 * time.Second).C
 		sent("late", false)
 		sent("following", true)
-		d.process.Sent("nobody's", "slow", true)
+		d.process.Sent(SentRequest{Tab: "nobody's", ID: "slow", Busy: true})
 		<-time.NewTimer(30 * time.Second).C
 		sent("hanging", true)
 		for id, want := range map[RequestID]*Made{"early": nil, "slow": first, "quick": second, "late": nil, "following": second, "hanging": nil, "": nil} {
@@ -57,7 +57,7 @@ func TestOnlySoManyRequestsAreRemembered(t *testing.T) {
 		b, d := startFake(t, nobodyHolds)
 		c := fakeContext(t, b)
 		for i := range 2 * maxAsked {
-			d.process.Sent(tabOf(c).id, RequestID(fmt.Sprint(i)), false)
+			d.process.Sent(SentRequest{Tab: tabOf(c).id, ID: RequestID(fmt.Sprint(i))})
 		}
 		if len(c.asked) != maxAsked || len(c.order) != maxAsked {
 			t.Errorf("%d and %d are remembered", len(c.asked), len(c.order))

@@ -214,16 +214,17 @@ func (b *Browser) gone(err error) error {
 	}
 }
 
-// sent notes which act a request belongs to that is sent now.
-func (b *Browser) sent(tab TargetID, id RequestID, busy bool) {
+// sent notes which act a request belongs to that is sent now, and that it repeats one that was refused.
+func (b *Browser) sent(r SentRequest) {
+	b.answers.sent(r)
 	b.mu.Lock()
 	var c *Context
-	if t := b.tabs[tab]; t != nil {
+	if t := b.tabs[r.Tab]; t != nil {
 		c = b.contexts[t.context]
 	}
 	b.mu.Unlock()
 	if c != nil {
-		c.sent(tab, id, busy)
+		c.sent(r.Tab, r.ID, r.Busy)
 	}
 }
 

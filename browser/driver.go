@@ -25,10 +25,10 @@ type Process struct {
 	Env        []string // the whole environment
 	// Guard are URL patterns, as of Fetch.enable: a request that matches one is paused before it leaves too.
 	Guard []string
-	// Sent is told of a request of a tab, or of a frame in its process, as it is sent and before its response is paused:
-	// the tab, the request's id and whether other requests or navigations of the tab are under way. A redirect tells it
-	// again under the same id. It does not block. What a driver does not tell is judged by when its response comes.
-	Sent func(tab TargetID, id RequestID, busy bool)
+	// Sent is told of a request of a tab, or of a frame in its process, as it is sent and before its response is paused. A
+	// redirect tells it again under the same id. It does not block. What a driver does not tell is judged by when its
+	// response comes.
+	Sent func(SentRequest)
 	// Opened is told of each new tab, those of NewTab too, of each new frame in a process of its own and of each new worker,
 	// and Closed of each that is gone. They do not block.
 	Opened func(Target)
@@ -45,6 +45,16 @@ type Process struct {
 type Flag struct {
 	Name  string // without the dashes
 	Value string // empty for a switch without a value
+}
+
+// SentRequest is a request that a tab sends.
+type SentRequest struct {
+	Tab    TargetID // itself, or for a frame in its process
+	Frame  TargetID // whose request it is
+	ID     RequestID
+	Method string
+	URL    string // without its fragment
+	Busy   bool   // other requests or navigations of the tab are under way
 }
 
 // ContextID names a browser context: a set of tabs with cookies and storage of their own.
@@ -84,6 +94,7 @@ type Engine interface {
 	// Targets lists every tab, frame in a process of its own, and worker.
 	Targets(ctx context.Context) ([]Target, error)
 	// FramesIn lists the frames that live in the process of a tab, or of a frame in a process of its own, itself included.
+	// It need not be a tab that is attached to; of one that is, it takes one call.
 	FramesIn(ctx context.Context, id TargetID) ([]TargetID, error)
 	// Release lets a paused response go on to the page, unchanged. Fail breaks it off.
 	Release(ctx context.Context, id PausedID) error

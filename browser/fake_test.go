@@ -230,7 +230,7 @@ func (t *fakeTab) Document() string { t.mu.Lock(); defer t.mu.Unlock(); return t
 // startFake starts a browser over a fake Chromium. The caller closes it.
 func startFake(t *testing.T, onHeld func(context.Context, Held)) (*Browser, *fakeDriver) {
 	t.Helper()
-	d := &fakeDriver{engine: &fakeEngine{gone: make(chan struct{})}}
+	d := &fakeDriver{engine: &fakeEngine{gone: make(chan struct{}), targets: []Target{{ID: "worker", Type: "worker", Context: "nobody's"}}}}
 	b, err := Start(context.Background(), fakeConfig(t, d, onHeld))
 	if err != nil {
 		t.Fatal(err)

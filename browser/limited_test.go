@@ -44,6 +44,9 @@ func TestAResponseThatSaysWhenToComeAgainIsToldBeforeThePageSeesIt(t *testing.T)
 		} {
 			d.engine.went = nil
 			d.engine.paused(Paused{ID: "limited", Frame: tc.frame, Resource: "Document", Method: "GET", URL: "https://shop.test/", Status: tc.status, Headers: tc.headers})
+			if tc.frame == "nobody" {
+				<-time.After(holdTimeout) // it is looked for
+			}
 			synctest.Wait()
 			select {
 			case l := <-told:

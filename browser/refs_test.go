@@ -67,7 +67,7 @@ func TestARequestThatWasMadeAgainIsSeenHoweverManyCameBetween(t *testing.T) {
 			a.saw(Paused{ID: PausedID(fmt.Sprint("x", i)), Frame: TargetID(fmt.Sprint(i)), Method: "GET", URL: "v", Status: 200, Resource: "Document"}, false)
 		}
 		a.saw(tc.later, false)
-		if got := a.repeated(first); got != tc.want {
+		if got := a.repeated(first, false); got != tc.want {
 			t.Errorf("%s: %v", name, got)
 		}
 		if len(a.documents) != maxFrames || len(a.order) != maxFrames {

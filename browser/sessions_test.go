@@ -14,9 +14,9 @@ import (
 	"github.com/papaver-agent/papaver/testsite/capture"
 )
 
-// mixRows are what each Session's context plays, all at once: a document, a script, a frame of another site, a window,
+// mixRows are what each Session's context plays, all at once: a document, a script, a frame of another site, windows,
 // workers, and a window that has gone when its answer comes.
-var mixRows = []string{"form", "fetch-post", "cross-site-frame-fetch", "popup-frame", "worker", "shared-worker", "closing-keepalive"}
+var mixRows = []string{"form", "fetch-post", "cross-site-frame-fetch", "popup-frame", "popup-fetch", "worker", "shared-worker", "closing-keepalive"}
 
 // Four Sessions in one Chromium, two at each of two Companies, act at once: what comes is each one's own, by its context, its
 // Session, its Company, its URL and its act.

@@ -4,10 +4,13 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 )
 
-// maxSpots is how many frames and workers are remembered, those that have gone among them.
-const maxSpots = 4096
+const (
+	maxSpots  = 4096            // frames and workers that are remembered, those that have gone among them
+	spotLimit = 3 * time.Second // for where one is: of the time that a response is held, the rest is OnHeld's
+)
 
 // spot is where a frame or worker is: its browser context and its target.
 type spot struct {
@@ -55,13 +58,23 @@ func (b *Browser) remembered(p Paused) (spot, bool) {
 }
 
 // spotOf finds where what asked for a response is: by what was told of it or, when that has not reached us yet, by asking
-// Chromium.
+// Chromium. On a busy machine a window can ask before it is said to be there, so that it is looked for again.
 func (b *Browser) spotOf(ctx context.Context, p Paused) (spot, bool) {
-	if at, known := b.remembered(p); known {
-		return at, true
+	ctx, cancel := context.WithTimeout(ctx, spotLimit)
+	defer cancel()
+	ticker := time.NewTicker(lookAgain)
+	defer ticker.Stop()
+	for {
+		if at, known := b.remembered(p); known {
+			return at, true
+		}
+		if at, known := b.lookFor(ctx, p.Frame); known {
+			return at, true
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return b.remembered(p)
+		}
 	}
-	if at, known := b.lookFor(ctx, p.Frame); known {
-		return at, true
-	}
-	return b.remembered(p) // by now it may have been told
 }

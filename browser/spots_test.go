@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // What asked may have gone when its answer comes: a window that closed, a frame that was removed. It is known all the same,
@@ -19,7 +20,7 @@ func TestAResponseBelongsToTheContextOfWhoAskedForItAlsoWhenThatHasGone(t *testi
 		b.onOpened(Target{ID: "apart", Type: "iframe", Context: one.ID()})
 		b.onClosed("worker")
 		b.onClosed("apart")
-		d.process.Sent(tabOf(one).id, "request", false)
+		d.process.Sent(SentRequest{Tab: tabOf(one).id, ID: "request"})
 		asked := d.engine.asked
 		for i, tc := range []struct {
 			frame   TargetID
@@ -43,6 +44,33 @@ func TestAResponseBelongsToTheContextOfWhoAskedForItAlsoWhenThatHasGone(t *testi
 		if d.engine.asked != asked {
 			t.Errorf("Chromium was asked %d times", d.engine.asked-asked)
 		}
+		mustClose(t, b)
+	})
+}
+
+// On a busy machine a window's frame can ask before Chromium says of either that it is there.
+func TestWhoAskedIsLookedForUntilItIsToldButNotForAllTheTimeThatAResponseIsHeld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		given := make(chan Held, 1)
+		b, d := startFake(t, func(_ context.Context, h Held) { given <- h })
+		c := fakeContext(t, b)
+		began := time.Now()
+		d.engine.paused(refusal("1", "frame"))
+		<-time.After(time.Second)
+		d.engine.mu.Lock()
+		d.engine.frames = map[TargetID][]TargetID{"window": {"frame"}}
+		d.engine.targets = []Target{{ID: "window", Type: "page", Context: c.ID()}}
+		d.engine.mu.Unlock()
+		if h := <-given; h.Target() != "window" || time.Since(began) > 2*time.Second {
+			t.Errorf("in %q, after %s", h.Target(), time.Since(began))
+		}
+		began = time.Now()
+		d.engine.paused(refusal("2", "nobody"))
+		if h := <-given; h.Target() != "" || time.Since(began) >= holdTimeout {
+			t.Errorf("in %q, after %s", h.Target(), time.Since(began))
+		}
+		synctest.Wait()
 		mustClose(t, b)
 	})
 }

@@ -15,7 +15,7 @@ const MainTab = "main"
 const (
 	maxTabs       = 32 // of a context; a page's further ones are closed as they open
 	maxClosedTabs = 64 // of a context whose late responses are still known to be its own
-	attachLimit   = 5 * time.Second
+	attachLimit   = 15 * time.Second // one that is not there by then is closed, and a busy machine is slow
 	tabsLimit     = 5 * time.Second // the list of them
 )
 

@@ -59,7 +59,7 @@ func (d Driver) Start(ctx context.Context, p browser.Process, paused func(browse
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	allocated, _ := chromedp.NewExecAllocator(life, options...)
 	root, _ := chromedp.NewContext(allocated, chromedp.WithLogf(quiet), chromedp.WithErrorf(quiet), chromedp.WithDebugf(func(string, ...any) {}))
-	e := &engine{root: root, end: end, sent: p.Sent, dialog: p.Dialog, console: p.Console, parts: make(map[target.SessionID]func())}
+	e := &engine{root: root, end: end, sent: p.Sent, dialog: p.Dialog, console: p.Console, tabs: make(map[browser.TargetID]*chromedp.Target), parts: make(map[target.SessionID]func())}
 
 	started := make(chan error, 1)
 	go func() { started <- chromedp.Do(root) }()
@@ -96,13 +96,14 @@ type engine struct {
 	end     context.CancelFunc
 	browser *chromedp.Browser
 	version string
-	sent    func(browser.TargetID, browser.RequestID, bool) // Process.Sent
-	dialog  func(browser.Tab, browser.Dialog)               // Process.Dialog
-	console func(browser.TargetID, browser.ConsoleMessage)  // Process.Console
+	sent    func(browser.SentRequest)                      // Process.Sent
+	dialog  func(browser.Tab, browser.Dialog)              // Process.Dialog
+	console func(browser.TargetID, browser.ConsoleMessage) // Process.Console
 
 	mu       sync.Mutex
-	closing  bool                        // guarded by mu; nothing is watched any more
-	parts    map[target.SessionID]func() // guarded by mu; what is done when the part with that session is gone
+	closing  bool                                  // guarded by mu; nothing is watched any more
+	tabs     map[browser.TargetID]*chromedp.Target // guarded by mu; that are attached to
+	parts    map[target.SessionID]func()           // guarded by mu; what is done when the part with that session is gone
 	watching sync.WaitGroup
 }
 

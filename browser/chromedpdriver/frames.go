@@ -219,11 +219,17 @@ func tree(ctx context.Context, s *chromedp.Target, parent browser.TargetID) ([]b
 
 // FramesIn implements [browser.Engine].
 func (e *engine) FramesIn(ctx context.Context, id browser.TargetID) ([]browser.TargetID, error) {
-	attached, detach, err := e.attach(ctx, id, func(any) {})
-	if err != nil {
-		return nil, err
+	e.mu.Lock()
+	attached := e.tabs[id]
+	e.mu.Unlock()
+	if attached == nil {
+		var detach func()
+		var err error
+		if attached, detach, err = e.attach(ctx, id, func(any) {}); err != nil {
+			return nil, err
+		}
+		defer detach()
 	}
-	defer detach()
 	list, err := tree(ctx, attached, "")
 	ids := make([]browser.TargetID, len(list))
 	for i, f := range list {

@@ -77,7 +77,13 @@ func (e *engine) tab(ctx context.Context, option chromedp.ContextOption) (browse
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.parts[c.Target.SessionID] = func() { e.watch(closeTab) } // what chromedp keeps of it goes with it
+	e.tabs[t.ID()] = c.Target
+	e.parts[c.Target.SessionID] = func() {
+		e.mu.Lock()
+		delete(e.tabs, t.ID())
+		e.mu.Unlock()
+		e.watch(closeTab) // what chromedp keeps of it goes with it
+	}
 	return t, nil
 }
 
@@ -85,7 +91,7 @@ func (e *engine) tab(ctx context.Context, option chromedp.ContextOption) (browse
 type tab struct {
 	engine   *engine
 	target   *chromedp.Target // written before the tab is anybody's
-	sent     func(browser.TargetID, browser.RequestID, bool)
+	sent     func(browser.SentRequest)
 	activity *browser.Activity
 
 	mu      sync.Mutex
@@ -100,13 +106,17 @@ type tab struct {
 // order; it must not block or call the browser.
 func (t *tab) event(ev any) {
 	t.mu.Lock()
-	main, dialogs := t.main, t.dialogs
+	main := t.main
 	t.mu.Unlock()
 	switch ev := ev.(type) {
 	case *network.EventRequestWillBeSent:
 		id := browser.RequestID(ev.RequestID)
 		if main != "" && t.sent != nil {
-			t.sent(browser.TargetID(main), id, t.activity.Busy())
+			r := browser.SentRequest{Tab: browser.TargetID(main), Frame: browser.TargetID(ev.FrameID), ID: id, Busy: t.activity.Busy()}
+			if ev.Request != nil {
+				r.Method, r.URL = ev.Request.Method, ev.Request.URL
+			}
+			t.sent(r)
 		}
 		t.activity.Sent(id, string(ev.LoaderID), string(ev.Type), ev.FrameID == main)
 	case *network.EventResponseReceived:
@@ -140,7 +150,8 @@ func (t *tab) event(ev any) {
 	case *page.EventJavascriptDialogOpening:
 		d := browser.Dialog{Type: string(ev.Type), Message: ev.Message, Default: ev.DefaultPrompt, URL: ev.URL}
 		t.mu.Lock()
-		if dialogs = t.dialogs; dialogs == nil {
+		dialogs := t.dialogs
+		if dialogs == nil {
 			t.early = &d
 		}
 		t.mu.Unlock()

@@ -74,11 +74,11 @@ type engine struct {
 	client  *cdp.Client
 	life    context.Context // ends with the pipe, its cause is errLost
 	version string
-	sent    func(browser.TargetID, browser.RequestID, bool) // Process.Sent
-	dialog  func(browser.Tab, browser.Dialog)               // Process.Dialog
-	console func(browser.TargetID, browser.ConsoleMessage)  // Process.Console
-	opened  func(browser.Target)                            // Process.Opened
-	closed  func(browser.TargetID)                          // Process.Closed
+	sent    func(browser.SentRequest)                      // Process.Sent
+	dialog  func(browser.Tab, browser.Dialog)              // Process.Dialog
+	console func(browser.TargetID, browser.ConsoleMessage) // Process.Console
+	opened  func(browser.Target)                           // Process.Opened
+	closed  func(browser.TargetID)                         // Process.Closed
 	reading sync.WaitGroup
 
 	mu       sync.Mutex

@@ -190,21 +190,37 @@ func tree(s session, parent browser.TargetID) ([]browser.Frame, error) {
 
 // FramesIn implements [browser.Engine].
 func (e *engine) FramesIn(ctx context.Context, target browser.TargetID) ([]browser.TargetID, error) {
-	attached, err := proto.TargetAttachToTarget{TargetID: proto.TargetTargetID(target), Flatten: true}.Call(e.on(ctx))
-	if err != nil {
-		return nil, err
+	in := session{e, ctx, e.sessionOf(target), e.life}
+	if in.id == "" {
+		attached, err := proto.TargetAttachToTarget{TargetID: proto.TargetTargetID(target), Flatten: true}.Call(e.on(ctx))
+		if err != nil {
+			return nil, err
+		}
+		in.id = attached.SessionID
+		defer func() {
+			ctx, cancel := context.WithTimeout(e.life, disposeTimeout)
+			defer cancel()
+			_ = proto.TargetDetachFromTarget{SessionID: attached.SessionID}.Call(e.on(ctx)) // it may be gone
+		}()
 	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(e.life, disposeTimeout)
-		defer cancel()
-		_ = proto.TargetDetachFromTarget{SessionID: attached.SessionID}.Call(e.on(ctx)) // it may be gone
-	}()
-	list, err := tree(session{e, ctx, attached.SessionID, e.life}, "")
+	list, err := tree(in, "")
 	ids := make([]browser.TargetID, len(list))
 	for i, f := range list {
 		ids[i] = f.ID
 	}
 	return ids, err
+}
+
+// sessionOf is that of a tab that is attached to; empty when there is none.
+func (e *engine) sessionOf(id browser.TargetID) proto.TargetSessionID {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for s, t := range e.tabs {
+		if t.ID() == id && t.session == s {
+			return s
+		}
+	}
+	return ""
 }
 
 // world returns our world in a frame, and the session it is in. A frame that was never listed, or that moved to another

@@ -131,9 +131,13 @@ func (t *tab) event(session proto.TargetSessionID, method string, params []byte)
 	var ev struct {
 		RequestID browser.RequestID `json:"requestId"`
 		LoaderID  string            `json:"loaderId"`
-		Type      string            `json:"type"` // of a request or of a dialog
-		FrameID   proto.PageFrameID `json:"frameId"`
-		Frame     struct {
+		Request   struct {
+			Method string `json:"method"`
+			URL    string `json:"url"`
+		} `json:"request"`
+		Type    string            `json:"type"` // of a request or of a dialog
+		FrameID proto.PageFrameID `json:"frameId"`
+		Frame   struct {
 			ID       proto.PageFrameID `json:"id"`
 			LoaderID string            `json:"loaderId"`
 		} `json:"frame"`
@@ -148,7 +152,9 @@ func (t *tab) event(session proto.TargetSessionID, method string, params []byte)
 	switch method {
 	case "Network.requestWillBeSent":
 		if t.engine.sent != nil {
-			t.engine.sent(t.ID(), ev.RequestID, t.activity.Busy())
+			t.engine.sent(browser.SentRequest{
+				Tab: t.ID(), Frame: browser.TargetID(ev.FrameID), ID: ev.RequestID, Method: ev.Request.Method, URL: ev.Request.URL, Busy: t.activity.Busy(),
+			})
 		}
 		t.activity.Sent(ev.RequestID, ev.LoaderID, ev.Type, main)
 		t.sentBy(session, ev.RequestID)
