@@ -175,9 +175,9 @@ func (c *Context) Do(ctx context.Context, act Act) (*Made, error) {
 		return err
 	})
 	if !begun && err != nil {
-		return nil, c.browser.gone(err)
+		return nil, c.private.outOf(c.browser.gone(err))
 	}
-	return m, c.browser.gone(err)
+	return m, c.private.outOf(c.browser.gone(err))
 }
 
 // Quiet waits until the requests of the context's tab are answered, at most 5 s.

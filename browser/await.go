@@ -265,7 +265,7 @@ func (c *Context) arrive(ctx context.Context, m *Made) error {
 	if err == nil || errors.Is(err, ErrDialogOpen) {
 		return err
 	}
-	return &NavigationError{Kind: m.Act.Kind, Want: *want, URL: last.URL, Title: last.Title, Cause: err}
+	return &NavigationError{Kind: m.Act.Kind, Want: *want, URL: c.private.leftOut(last.URL), Title: c.private.leftOut(last.Title), Cause: err}
 }
 
 // refusedNow reports whether the act that is made met a 403, so that its page does not come before it was made again.

@@ -38,9 +38,10 @@ type Context struct {
 
 	opening sync.Mutex // held while a tab of our own is being opened
 
+	private private // what was entered as secrets
+
 	// These are guarded by acting.
-	private     []secret.Text // values that were entered as secrets
-	marks       int           // elements that were looked for, each remembered in its document under its number
+	marks       int // elements that were looked for, each remembered in its document under its number
 	refs        *refs
 	keyboard    keyboard                    // what is held of it
 	uploadFrom  []string                    // folders, see AllowUploads

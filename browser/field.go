@@ -40,7 +40,7 @@ func (c *Context) fill(ctx context.Context, m *Made) (bool, error) {
 		return false, err
 	}
 	if act.Private {
-		c.private = append(c.private, act.Value)
+		c.private.add(act.Value)
 	}
 	switch act.Kind {
 	case Check, Uncheck:

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/papaver-agent/papaver/internal/secret"
 )
 
 //go:embed find.js
@@ -92,7 +90,7 @@ func (c *Context) find(ctx context.Context, m *Made) (seen, error) {
 		return seen{}, err
 	}
 	for name, value := range s.Form {
-		if slices.ContainsFunc(c.private, func(p secret.Text) bool { return p.Reveal() == value }) {
+		if c.private.in(value) {
 			delete(s.Form, name)
 		}
 	}

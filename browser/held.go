@@ -22,6 +22,7 @@ type Held struct {
 	known   bool
 	fields  []string
 	act     *Made
+	told    string
 
 	// continues is how many Continue controls its frame showed when it came; nil when that was not asked.
 	continues *int
@@ -48,6 +49,9 @@ func (h Held) Method() string { return h.paused.Method }
 
 // URL is the request's URL.
 func (h Held) URL() string { return h.paused.URL }
+
+// Told is the URL as it may be told of and written down: without what was entered as a secret.
+func (h Held) Told() string { return h.told }
 
 // Resource is what the page asked for it as: CDP's Network.ResourceType.
 func (h Held) Resource() string { return h.paused.Resource }
@@ -128,12 +132,23 @@ func (b *Browser) hold(look func(context.Context)) {
 // sighted gives a response that carries the watched header to OnHeld.
 func (b *Browser) sighted(ctx context.Context, p Paused, fields []string) {
 	at, known := b.spotOf(ctx, p)
-	held := Held{paused: p, fields: fields, context: at.context, target: at.target, known: known}
+	held := Held{paused: p, fields: fields, context: at.context, target: at.target, known: known, told: p.URL}
 	if known {
-		held.act = b.actOf(at.context, p.Request)
+		held.act, held.told = b.actOf(at.context, p.Request), b.told(at.context, p.URL)
 		held.continues = b.continuesBefore(ctx, held)
 	}
 	b.cfg.OnHeld(ctx, held)
+}
+
+// told is a URL without the secrets that were entered in a context.
+func (b *Browser) told(in ContextID, url string) string {
+	b.mu.Lock()
+	c := b.contexts[in]
+	b.mu.Unlock()
+	if c == nil {
+		return url
+	}
+	return c.private.leftOut(url)
 }
 
 // observe tells the tab whose main frame asked, and returns it; nil when it was another frame or a worker.

@@ -7,10 +7,9 @@ import (
 )
 
 const (
-	maxDepth     = 200 // levels of indentation; what is deeper stands at the last one
-	maxLineName  = 300 // characters of a name, a text or a value in a line
-	maxLineURL   = 500 // of a link's address
-	leftOutValue = "(a secret, left out)"
+	maxDepth    = 200 // levels of indentation; what is deeper stands at the last one
+	maxLineName = 300 // characters of a name, a text or a value in a line
+	maxLineURL  = 500 // of a link's address
 )
 
 // roles are Chromium's own names for what has another one in ARIA.
@@ -154,12 +153,7 @@ func (p *painter) value(n AXNode) string {
 // text is page text without what was entered as a secret, bounded.
 func (p *painter) text(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
-	for _, private := range p.c.private {
-		if !private.Empty() && strings.Contains(s, private.Reveal()) {
-			s = strings.ReplaceAll(s, private.Reveal(), leftOutValue)
-		}
-	}
-	return first(s, maxLineName)
+	return first(p.c.private.leftOut(s), maxLineName)
 }
 
 // first is the first n characters of a text; what is cut off is seen to be.

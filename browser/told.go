@@ -42,12 +42,7 @@ func (c *Context) Console(ctx context.Context) ([]ConsoleMessage, error) {
 	list := slices.Clone(t.console)
 	t.mu.Unlock()
 	for i, m := range list {
-		for _, private := range c.private {
-			if !private.Empty() {
-				m.Text = strings.ReplaceAll(m.Text, private.Reveal(), leftOutValue)
-			}
-		}
-		list[i].Text = m.Text
+		list[i].Text = c.private.leftOut(m.Text)
 	}
 	return list, nil
 }

@@ -164,7 +164,7 @@ type Trouble struct {
 
 func sightingLine(s *site, sid string, h browser.Held, ref string, why Refusal) Sighting {
 	line := Sighting{
-		Ref: ref, URL: h.URL(), Origin: originOf(h.URL()), Accepted: why == "", Why: why, Method: h.Method(), Status: h.Status(),
+		Ref: ref, URL: h.Told(), Origin: originOf(h.URL()), Accepted: why == "", Why: why, Method: h.Method(), Status: h.Status(),
 		Resource: h.Resource(), Cause: ByPage, Frame: h.Frame(), Target: h.Target(),
 	}
 	line.Context, _ = h.Context()
