@@ -10,7 +10,7 @@ import (
 
 const (
 	framesTimeout = 2 * time.Second // for a page to say which frames are in it
-	askedAtOnce   = 8               // pages that are asked that
+	askedAtOnce   = 32              // pages that are asked that
 )
 
 // Held is a response that our own browser received over the network and has not yet shown to the page. It can be made

@@ -13,10 +13,10 @@ import (
 const MainTab = "main"
 
 const (
-	maxTabs       = 32 // of a context; a page's further ones are closed as they open
-	maxClosedTabs = 64 // of a context whose late responses are still known to be its own
+	maxTabs       = 32               // of a context; a page's further ones are closed as they open
+	maxClosedTabs = 64               // of a context whose late responses are still known to be its own
 	attachLimit   = 15 * time.Second // one that is not there by then is closed, and a busy machine is slow
-	tabsLimit     = 5 * time.Second // the list of them
+	tabsLimit     = 5 * time.Second  // the list of them
 )
 
 // ErrNoTab is the family of errors of an act whose tab was not there in time. The error says which are.
