@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 )
@@ -66,5 +67,8 @@ var rows = []row{
 	{"jose reads our statements", node, joseChecks},
 	{"our sign-in at oidc-provider, protocol 1.0", node, providerChecks},
 	{"structured-headers reads our fields", node, fieldChecks},
+	{"the MCP Inspector buys by papaver mcp, a person approves", mcpNode, inspectorBuys},
+	{"the TypeScript SDK buys by papaver mcp, a person approves", mcpNode, sdkBuys("typescript", func(w *world) []string { return []string{w.node, filepath.Join(w.mcp, "buy.mjs")} })},
+	{"the Python SDK buys by papaver mcp, a person approves", mcpPy, sdkBuys("python", func(w *world) []string { return []string{w.mcpPy, mcpFolder + "/buy.py"} })},
 	{"recorded flows, as @puppeteer/replay makes them", nothing, recordedFlows},
 }

@@ -37,6 +37,8 @@ const (
 	python02 need = "0.2"
 	node     need = "node"
 	replay   need = "replay"
+	mcpNode  need = "mcp"
+	mcpPy    need = "mcp-python"
 )
 
 // world is what all rows share.
@@ -48,6 +50,8 @@ type world struct {
 	log    io.Writer
 	node   string // the interpreter
 	nodes  string // the folder with the scripts and their modules
+	mcp    string // the same of the clients of papaver mcp
+	mcpPy  string // the Python that has one
 	replay string // the same of the recorded flows' reference
 	live   bool   // the reference is run, and not read
 	venv   map[need]string
@@ -91,6 +95,10 @@ func (w *world) setUp(ctx context.Context) map[need]error {
 		})
 	}
 	install(node, nodeErr, func() error { return installModules(ctx, "interop/node", w.nodes) })
+	w.mcp = filepath.Join(root, "mcp")
+	install(mcpNode, nodeErr, func() error { return installModules(ctx, mcpFolder, w.mcp) })
+	w.mcpPy = filepath.Join(root, "mcp-python", "bin", "python")
+	install(mcpPy, pythonErr, func() error { return installMCP(ctx, python, filepath.Join(root, "mcp-python")) })
 	if w.live {
 		install(replay, nodeErr, func() error { return installModules(ctx, flowFolder+"/replay", w.replay) })
 	}
@@ -137,6 +145,26 @@ func installModules(ctx context.Context, from, to string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(to, "installed-lock.json"), lock, 0o644)
+}
+
+// installMCP makes a virtual environment with the Python SDK, unless it is there.
+func installMCP(ctx context.Context, python, dir string) error {
+	wanted, err := os.ReadFile(mcpFolder + "/requirements.txt")
+	if err != nil {
+		return err
+	}
+	note := filepath.Join(dir, "installed.txt")
+	if has, err := os.ReadFile(note); err == nil && bytes.Equal(has, wanted) {
+		return nil
+	}
+	if err := output(command(ctx, python, "-m", "venv", dir), installTimeout); err != nil {
+		return err
+	}
+	pip := command(ctx, filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", mcpFolder+"/requirements.txt")
+	if err := output(pip, installTimeout); err != nil {
+		return err
+	}
+	return os.WriteFile(note, wanted, 0o644)
 }
 
 // interpreter finds an interpreter by a variable or by name, and tries it.
