@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/papaver-agent/papaver/attach"
@@ -36,7 +37,11 @@ type Visit struct {
 }
 
 // Step is one thing to do: an act, and its number in the task for those who watch. [Navigate], [Click], [Fill] and their
-// like make the common ones.
+// like make the common ones; [browser.Kind] lists all acts there are.
+//
+// A selector of theirs is one of Chrome DevTools' Recorder: CSS, `aria/NAME`, `aria/NAME[role="button"]`, `text/TEXT`,
+// `xpath/EXPRESSION`, `pierce/CSS`; or `ref/NAME`, an element that a snapshot named. When several visible elements match it
+// is an error that names them ([browser.Several]).
 type Step struct {
 	Number int // 0-based; negative, as in [Next]: the one after the visit's last
 	Act    browser.Act
@@ -244,6 +249,12 @@ func (v *Visit) step(ctx context.Context, s Step, rest func(context.Context, bro
 		return result, stepTrouble(ctx, s, made != nil, err, a.ops.Standing())
 	}
 	result.Outcomes = a.ops.OutcomesOf(made)
+	if result.performed() { // the page goes on only now to where the act leads
+		if err := v.context.Arrived(ctx, made); err != nil {
+			a.progress.step(s.Number, attach.StepFailed)
+			return result, stepTrouble(ctx, s, true, err, a.ops.Standing())
+		}
+	}
 	if len(result.Rounds) == 0 {
 		err := v.refusal(s, made)
 		if err == nil && changes(s.Act) { // what a navigation met, act has looked at; of others nothing depends on it
@@ -259,6 +270,12 @@ func (v *Visit) step(ctx context.Context, s Step, rest func(context.Context, bro
 	}
 	a.progress.step(s.Number, attach.StepDone)
 	return result, nil
+}
+
+// performed reports whether the step met operations and all of them were performed.
+func (r Result) performed() bool {
+	other := func(o opsweb.Outcome) bool { return o != opsweb.Performed }
+	return len(r.Rounds) > 0 && len(r.Outcomes) == len(r.Rounds) && !slices.ContainsFunc(r.Outcomes, other)
 }
 
 // changes reports whether an act may have sent something that a stranger's page answered otherwise.
