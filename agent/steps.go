@@ -9,10 +9,6 @@ import (
 // Next as the Number of a [Step] is the one after the visit's last.
 const Next = -1
 
-// Each of these makes the step of a common act, for [Visit.Do] and [Visit.Begin]; browser.Kind lists all acts there are. A
-// selector is one of Chrome DevTools' Recorder: CSS, `aria/NAME`, `text/TEXT`, `xpath/EXPRESSION`, `pierce/CSS`; or `ref/NAME`,
-// an element that a snapshot named.
-
 // Navigate opens a page: http, https or about:blank.
 func Navigate(url string) Step {
 	return Step{Number: Next, Act: browser.Act{Kind: browser.Navigate, URL: url}}
@@ -57,7 +53,7 @@ func on(selector string, act browser.Act) Step {
 	if ref, ok := strings.CutPrefix(selector, "ref/"); ok {
 		act.Ref = ref
 	} else {
-		act.Selectors = [][]string{{selector}}
+		act.Selectors, act.Strict = [][]string{{selector}}, act.Kind != browser.Wait
 	}
 	return Step{Number: Next, Act: act}
 }

@@ -90,6 +90,12 @@ func TestTheTasksOfThePapers(t *testing.T) {
 		t.Errorf("watched %q, %v", out.String(), err)
 	}
 	do(agent.Navigate(site.Company() + "/gift"))
+	vague := agent.Click("text/Add gift wrap") // a heading says so too
+	vague.Act.Timeout = time.Second
+	_, err := v.Do(ctx, vague)
+	if several, ok := errors.AsType[*browser.FindError](err); !ok || several.Reason != browser.Several {
+		t.Errorf("a press on one of two: %v", err)
+	}
 	if err := choose(ctx, v); err != nil {
 		t.Error(err)
 	}
