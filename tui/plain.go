@@ -140,10 +140,11 @@ func (m *plainModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = m.d.again()
 	case resumedMsg:
 		m.putAside()
-		m.next(now)
 		if m.asking != nil {
 			m.say(noteResumed)
 			m.ask(m.asking.q, now)
+		} else {
+			m.next(now)
 		}
 	default:
 		m.arming.disturb(now)

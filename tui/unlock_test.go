@@ -219,6 +219,9 @@ func TestALockThatOpensTooLateSignsNothing(t *testing.T) {
 	asked := b.m.unlock
 	b.press(special(tea.KeyEsc))
 	b.send(openedMsg{asked, k, nil})
+	b.answer("d") // it is asked for again, and what comes of the first is no answer to that
+	b.wantText("You pressed d")
+	b.send(openedMsg{asked, k, nil})
 	b.wantAnswers()
 	if b.m.keeper.key != nil {
 		t.Error("the key was kept")
@@ -248,6 +251,28 @@ func TestALockThatIsNotTheUsersIsTold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A key that is open is no good any more when the home has another lock.
+func TestAnotherLockIsAskedForAnew(t *testing.T) {
+	earlier, _ := newLock(t)
+	k, dir := newLock(t)
+	b := newBench(t, 80, 24, lockedBy(dir), func(c *Config) { c.Key = earlier })
+	b.show(short(t))
+	b.answer("a")
+	b.wantText("Papaver asks for your passphrase")
+	b.wantAnswers()
+	b.open(passphrase)
+	wantSigned(t, b.feed.given(), k, short(t), true)
+}
+
+// One that was taken away is still what a run that knows it asks for.
+func TestAKeySignsOnWhenTheLockIsTakenAway(t *testing.T) {
+	k, _ := newLock(t)
+	b := newBench(t, 80, 24, lockedBy(t.TempDir()), func(c *Config) { c.Key = k })
+	b.show(short(t))
+	b.answer("d")
+	wantSigned(t, b.feed.given(), k, short(t), false)
 }
 
 // What the Companies screen does at a locked home needs the same passphrase.
