@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -17,13 +18,9 @@ import (
 
 func main() {
 	cfg := agent.Config{Driver: chromedpdriver.Driver{}, Title: "exchange the jacket"}
-	list := func(to *[]string) func(string) error {
-		return func(value string) error { *to = append(*to, value); return nil }
-	}
 	flag.StringVar(&cfg.Home, "home", os.Getenv("PAPAVER_HOME"), "the home")
 	flag.BoolVar(&cfg.NoSandbox, "no-sandbox", false, "start Chromium without its sandbox, as root has to")
-	flag.Func("connect-to", "HOST:PORT:ADDR:PORT, as papaver site prints it", list(&cfg.ConnectTo))
-	flag.Func("cacert", "a certificate, as papaver site prints it", list(&cfg.CACerts))
+	flag.Func("site", "the file with what papaver site printed", func(name string) error { return reach(&cfg, name) })
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -31,6 +28,20 @@ func main() {
 		stop()
 		log.Fatal(err)
 	}
+}
+
+// reach has the agent reach the bundled shop, which has no public name.
+func reach(cfg *agent.Config, name string) error {
+	var site struct {
+		ConnectTo []string `json:"connect_to"`
+		CACert    string   `json:"cacert"`
+	}
+	data, err := os.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(data, &site)
+	}
+	cfg.ConnectTo, cfg.CACerts = site.ConnectTo, []string{site.CACert}
+	return err
 }
 
 func exchange(ctx context.Context, cfg agent.Config, company string, out io.Writer) error {
