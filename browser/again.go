@@ -228,7 +228,10 @@ func (c *Context) lookAgain(ctx context.Context, m *Made) (seen, error) {
 			if like.Reason == Several && (len(m.Form) == 0 || !maps.Equal(s.Form, m.Form)) {
 				return like, nil
 			}
-			return s, nil
+			if s.Control == m.Control || !like.Found {
+				return s, nil
+			}
+			// Another one stands where it was, and it stands elsewhere.
 		}
 		return c.place(ctx, like, in, frames, alone)
 	})

@@ -267,6 +267,7 @@ func TestAnActInAnyDocumentIsMadeAgainThere(t *testing.T) {
 			"a form into a window":            {form("go", " target=_blank"), "", "", nil, browser.ByReload, "go"},
 			"a form into a window, Continue":  {form("go", " target=_blank"), "", wait, nil, browser.ByContinue, "continue"},
 			"Continue in an open shadow root": {form("go", ""), "", `<div id=h></div><script>h.attachShadow({mode: 'open'}).innerHTML = '` + wait + `'</script>`, nil, browser.ByContinue, "continue"},
+			"an element that moved":           {`<div id=d></div><script>const ask = (by) => fetch('/act?by=' + by, {method: 'POST'}); const button = (id, by) => '<button id=' + id + ' onclick="ask(this.textContent).then(() => draw(\'other\', \'go\'))">' + by + '</button>'; const draw = (a, b) => d.innerHTML = button('go', a) + button('second', b); draw('go', 'other')</script>`, "", "", nil, browser.ByRepeat, "go"},
 			"an element put in its place":     {`<div id=d></div><script>const draw = () => d.innerHTML = '<button id=go onclick="ask().then(draw)">Go</button>'; const ask = () => fetch('/act?by=go', {method: 'POST'}); draw()</script>`, "", "", nil, browser.ByRepeat, "go"},
 		} {
 			t.Run(name, func(t *testing.T) {
