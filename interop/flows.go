@@ -23,6 +23,7 @@ const (
 	flowFolder = "interop/flows"
 	flowLanes  = 2                // runs at once
 	flowLimit  = 60 * time.Second // of one run
+	lookAgain  = 200 * time.Millisecond
 )
 
 // flowReference is what the reference did with a recording.
@@ -286,8 +287,26 @@ func (c *flowChecks) run(ctx context.Context, name, dir string) (*flowRun, error
 	return r, nil
 }
 
-// left finds what remains of a Chromium whose folder was in tmp.
+// left finds what remains of a Chromium whose folder was in tmp. What is about to end has a moment to do so.
 func left(ctx context.Context, tmp string) error {
+	ctx, cancel := context.WithTimeout(ctx, endWait)
+	defer cancel()
+	ticker := time.NewTicker(lookAgain)
+	defer ticker.Stop()
+	for {
+		err := leftNow(ctx, tmp)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func leftNow(ctx context.Context, tmp string) error {
 	list, err := exec.CommandContext(ctx, "ps", "-A", "-ww", "-o", "args=").Output()
 	if err != nil {
 		return fmt.Errorf("the list of processes: %w", err)
