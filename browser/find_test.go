@@ -156,7 +156,8 @@ func TestAnErrorOfFindingSaysWhatWasSeenInstead(t *testing.T) {
 				var err error
 				var found *browser.FindError
 				var ok bool
-				for act.Timeout = 3 * gone; !ok && act.Timeout < patience; act.Timeout *= 4 { // on a busy machine the page may not answer in time
+				// On a busy machine the page may not answer in time.
+				for act.Timeout = gone; (!ok || found.Reason != tc.reason) && act.Timeout < patience/4; act.Timeout *= 4 {
 					_, err = c.Do(t.Context(), act)
 					found, ok = errors.AsType[*browser.FindError](err)
 				}
