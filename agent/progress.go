@@ -129,13 +129,26 @@ func (p *progress) step(i int, state attach.StepState) {
 		t.Steps[i].State = state
 		if state == attach.StepDoing {
 			t.Now = t.Steps[i].Label
+			passOver(t.Steps[:i])
 		}
 	})
+}
+
+// passOver has the steps that a flow leaves out, as their labels say, count as done: nothing is to come of them.
+func passOver(steps []attach.Step) {
+	for i := range steps {
+		if steps[i].State == attach.StepToDo {
+			steps[i].State = attach.StepDone
+		}
+	}
 }
 
 func (p *progress) finish(outcome, now string, err *trouble.Error) {
 	p.update(func(t *attach.Task) {
 		t.Outcome, t.Now, t.Ended, t.Trouble = outcome, now, p.now(), err
+		if err == nil && (outcome == "done" || outcome == string(opsweb.Performed)) {
+			passOver(t.Steps)
+		}
 	})
 }
 
