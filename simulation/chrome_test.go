@@ -28,7 +28,7 @@ type chrome struct {
 
 	p      *process
 	paused func(browser.Paused)
-	sent   func(browser.TargetID, browser.RequestID, bool)
+	sent   func(browser.SentRequest)
 	gone   chan struct{}
 	loads  sync.WaitGroup
 	doing  atomic.Bool // an act is made for the first time
@@ -225,7 +225,7 @@ func (t *tab) asks(act int) {
 	n, _ := t.Activity()
 	t.busy(1, 0)
 	request := browser.RequestID(t.c.next("q"))
-	t.c.sent(t.id, request, n > 0)
+	t.c.sent(browser.SentRequest{Tab: t.id, Frame: t.id, ID: request, Method: http.MethodPost, URL: shopAction, Busy: n > 0})
 	t.c.loads.Go(func() {
 		defer t.busy(-1, 0)
 		t.load(act, request)

@@ -159,6 +159,9 @@ func (j *judge) settled(r *round) {
 	o := j.op(r.op)
 	switch r.outcome {
 	case "performed":
+		if ref := j.w.company.refs[r.ref]; r.op == "" && ref != nil {
+			o = ref.op // one that was performed before the round could be asked about it
+		}
 		if o == nil || o.performed == 0 || o.state == "performing" {
 			j.w.violates("round %s ends as performed and %s is not performed", r.id, r.op)
 		}
