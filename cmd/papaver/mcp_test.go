@@ -168,6 +168,9 @@ func TestMCPListsItsToolsInAnEmptyHome(t *testing.T) {
 	}
 	m.leaves(b)
 	b.start("mcp").exits(0) // at the end of its input
+	ended := b.model()
+	ended.signal(syscall.SIGTERM) // while it waits for its input
+	ended.exits(130)
 }
 
 // No folder of --uploads leads to the home, by whatever path.
