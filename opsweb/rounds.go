@@ -106,9 +106,9 @@ func (o *Operations) AskIn(ctx context.Context, page browser.ContextID) error {
 // go on is an error.
 func (o *Operations) settle(ctx context.Context, fits func(*round) bool, rests func(Stand) bool) error {
 	for {
-		open, stopped, changed := o.look(fits, rests)
-		if stopped != nil {
-			return stopped
+		open, changed, err := o.look(fits, rests)
+		if err != nil {
+			return err
 		}
 		if !open {
 			return nil
@@ -122,7 +122,7 @@ func (o *Operations) settle(ctx context.Context, fits func(*round) bool, rests f
 }
 
 // look is one look of settle.
-func (o *Operations) look(fits func(*round) bool, rests func(Stand) bool) (open bool, stopped error, changed <-chan struct{}) {
+func (o *Operations) look(fits func(*round) bool, rests func(Stand) bool) (open bool, changed <-chan struct{}, stopped error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	wanted := make(map[*round]bool)
@@ -141,5 +141,5 @@ func (o *Operations) look(fits func(*round) bool, rests func(Stand) bool) (open 
 			open = true
 		}
 	}
-	return open, stopped, o.changed
+	return open, o.changed, stopped
 }
