@@ -259,10 +259,10 @@ func TestWithoutThePassphraseNothingIsAnswered(t *testing.T) {
 			if got := row.try(t); !regexp.MustCompile(row.want).MatchString(got) {
 				t.Errorf("it came to\n%s\nwant %s", got, row.want)
 			}
-			if given := s.run.named("answer"); len(given) > 0 {
-				t.Fatalf("it was answered: %v", given)
-			}
 		})
+		if given := s.run.named("answer"); len(given) > 0 {
+			t.Fatalf("%s: it was answered: %v", row.name, given)
+		}
 	}
 	s.counted(0, 0)
 
