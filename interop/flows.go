@@ -316,7 +316,7 @@ func leftNow(ctx context.Context, tmp string) error {
 	}
 	entries, err := os.ReadDir(tmp)
 	if err == nil && len(entries) > 0 {
-		return fmt.Errorf("Chromium's folder is left: %s", entries[0].Name())
+		return fmt.Errorf("the folder of Chromium's is left: %s", entries[0].Name())
 	}
 	return err
 }
