@@ -39,7 +39,7 @@ func (s *server) enter(ctx context.Context, address string, r *result) (visitor,
 		return nil, wrongArgument("the address is an https URL, such as https://company.example")
 	}
 	s.mu.Lock()
-	at := slices.IndexFunc(s.visits, func(v visitor) bool { return v.Company() == strings.ToLower(u.Host) })
+	at := slices.IndexFunc(s.visits, func(v visitor) bool { return v.Company() == strings.ToLower(u.Hostname()) })
 	if at >= 0 {
 		s.current = s.visits[at]
 	}
