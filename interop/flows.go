@@ -44,7 +44,6 @@ func (r flowReference) says() string {
 
 // flowRun is what became of a recording with papaver run.
 type flowRun struct {
-	name   string
 	exit   int
 	took   time.Duration
 	stdout string // the run's events, one JSON object a line
@@ -87,21 +86,22 @@ func (r *flowRun) says() string {
 	return fmt.Sprintf("exit %d after step %d", r.exit, acts[len(acts)-1].Step)
 }
 
-// recordings are the names of the recordings, in order.
-func recordings() ([]string, error) {
+// recordings are the files of recordings, in order. With more they include those that only a live reference is asked about.
+func recordings(more bool) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(flowFolder, "recordings", "*.json"))
+	if err == nil && more {
+		var others []string
+		others, err = filepath.Glob(filepath.Join(flowFolder, "more", "*.json"))
+		files = append(files, others...)
+	}
 	if err != nil || len(files) == 0 {
 		return nil, errors.Join(errors.New("there are no recordings"), err)
 	}
-	names := make([]string, len(files))
-	for i, file := range files {
-		names[i] = strings.TrimSuffix(filepath.Base(file), ".json")
-	}
-	slices.Sort(names)
-	return names, nil
+	return files, nil
 }
 
-func recordingFile(name string) string { return filepath.Join(flowFolder, "recordings", name+".json") }
+// nameOf is a recording's name.
+func nameOf(file string) string { return strings.TrimSuffix(filepath.Base(file), ".json") }
 
 // flowChecks compares papaver run with the reference, recording by recording.
 type flowChecks struct {
@@ -114,11 +114,11 @@ func recordedFlows(ctx context.Context, w *world, t *tally) error {
 	if err := w.lacks[replay]; w.live && err != nil {
 		return err
 	}
-	names, err := recordings()
+	files, err := recordings(w.live)
 	if err != nil {
 		return err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !strings.Contains(name, w.flow) })
+	files = slices.DeleteFunc(files, func(file string) bool { return !strings.Contains(nameOf(file), w.flow) })
 	var references struct {
 		Flows map[string]flowReference `json:"flows"`
 	}
@@ -133,14 +133,14 @@ func recordedFlows(ctx context.Context, w *world, t *tally) error {
 	if c.ca, err = newAuthority(dir); err != nil {
 		return err
 	}
-	results := make([]flowResult, len(names))
+	results := make([]flowResult, len(files))
 	var running sync.WaitGroup
 	free := make(chan struct{}, flowLanes)
-	for i, name := range names {
+	for i, file := range files {
 		free <- struct{}{}
 		running.Go(func() {
 			defer func() { <-free }()
-			results[i] = c.result(ctx, name, filepath.Join(dir, name[:2]), references.Flows[name])
+			results[i] = c.result(ctx, file, filepath.Join(dir, nameOf(file)[:2]), references.Flows[nameOf(file)])
 		})
 	}
 	running.Wait()
@@ -165,24 +165,24 @@ type flowResult struct {
 }
 
 // result runs one recording and judges it.
-func (c *flowChecks) result(ctx context.Context, name, dir string, reference flowReference) flowResult {
+func (c *flowChecks) result(ctx context.Context, file, dir string, reference flowReference) flowResult {
+	name := nameOf(file)
 	r := flowResult{name: name, reference: reference}
-	recording, err := os.ReadFile(recordingFile(name))
+	recording, err := os.ReadFile(file)
 	if err != nil {
 		r.err = err
 		return r
 	}
 	scrolls := strings.Contains(string(recording), `"type": "scroll"`)
 	if c.live {
-		if r.reference, r.err = c.runReference(ctx, name); r.err != nil {
+		if r.reference, r.err = c.runReference(ctx, file); r.err != nil {
 			return r
 		}
-		r.moved = compared(reference, r.reference.flowTrace, scrolls)
-		if a, b := reference.says(), r.reference.says(); a != b {
-			r.moved = append(r.moved, "outcome: "+b+", recorded: "+a)
+		if reference.Outcome != "" {
+			r.moved = moved(reference, r.reference, scrolls)
 		}
 	}
-	if r.run, r.err = c.run(ctx, name, dir); r.err != nil {
+	if r.run, r.err = c.run(ctx, file, dir); r.err != nil {
 		return r
 	}
 	if err := rightOf(name)(r.run); err != nil {
@@ -205,8 +205,17 @@ func compared(reference flowReference, have flowTrace, scrolls bool) []string {
 	return append(found, differences("event", reference.eventLines(scrolls), have.eventLines(scrolls))...)
 }
 
+// moved is what the reference does otherwise than is recorded of it.
+func moved(recorded, now flowReference, scrolls bool) []string {
+	found := compared(recorded, now.flowTrace, scrolls)
+	if a, b := recorded.says(), now.says(); a != b {
+		found = append(found, "outcome: "+b+", recorded: "+a)
+	}
+	return found
+}
+
 // runReference makes one recording with the reference itself at a site of its own.
-func (c *flowChecks) runReference(ctx context.Context, name string) (flowReference, error) {
+func (c *flowChecks) runReference(ctx context.Context, file string) (flowReference, error) {
 	site, err := c.site(ctx)
 	if err != nil {
 		return flowReference{}, err
@@ -220,7 +229,7 @@ func (c *flowChecks) runReference(ctx context.Context, name string) (flowReferen
 	for _, host := range flowHosts {
 		rules = append(rules, "MAP "+host+":443 "+site.address())
 	}
-	args := []string{filepath.Join(c.replay, "live.mjs"), recordingFile(name), chromium, strings.Join(append(rules, "MAP * ~NOTFOUND", "EXCLUDE 127.0.0.1"), ", ")}
+	args := []string{filepath.Join(c.replay, "live.mjs"), file, chromium, strings.Join(append(rules, "MAP * ~NOTFOUND", "EXCLUDE 127.0.0.1"), ", ")}
 	if os.Geteuid() == 0 {
 		args = append(args, "--no-sandbox") // it loads our own pages alone
 	}
@@ -248,7 +257,7 @@ func (c *flowChecks) site(ctx context.Context) (*flowSite, error) {
 }
 
 // run makes one recording with papaver run at a site of its own.
-func (c *flowChecks) run(ctx context.Context, name, dir string) (*flowRun, error) {
+func (c *flowChecks) run(ctx context.Context, file, dir string) (*flowRun, error) {
 	tmp := filepath.Join(dir, "tmp") // where Chromium's folder is
 	if err := os.MkdirAll(tmp, 0o700); err != nil {
 		return nil, err
@@ -258,9 +267,9 @@ func (c *flowChecks) run(ctx context.Context, name, dir string) (*flowRun, error
 		return nil, err
 	}
 	defer site.close()
-	r := &flowRun{name: name, home: filepath.Join(dir, "home"), site: site.address()}
+	r := &flowRun{home: filepath.Join(dir, "home"), site: site.address()}
 	args := []string{
-		"run", recordingFile(name), "--company", "https://" + flowHosts[0], "--home", r.home, "--cacert", c.ca.file, "--driver", c.driver,
+		"run", file, "--company", "https://" + flowHosts[0], "--home", r.home, "--cacert", c.ca.file, "--driver", c.driver,
 		"--json", "--no-input", "--no-tui", "--timeout", flowLimit.String(),
 	}
 	for _, host := range flowHosts {
