@@ -3,10 +3,12 @@ package capture_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,7 +109,7 @@ func TestAnAnswerNamesTheSessionOfItsAddress(t *testing.T) {
 	if a := get(capture.Path + "ses_1/link/r"); a.StatusCode != http.StatusForbidden || a.Header.Get("Poppy-Operation") != `sid="ses_1", ref="link"` || m.Asked("ses_1", "link") != 1 {
 		t.Errorf("answered with %d, %q", a.StatusCode, a.Header)
 	}
-	if a := get(capture.Path + "ses_1/upper-case/r"); len(a.Header["POPPY-OPERATION"]) != 1 {
+	if a := get(capture.Path + "ses_1/upper-case/r"); !slices.Contains(slices.Collect(maps.Keys(a.Header)), "POPPY-OPERATION") {
 		t.Errorf("answered with %q", a.Header)
 	}
 	for _, path := range []string{"ses_1/nothing/r", "ses_1/nothing/page", `a"b/link/r`, `a"b/link/page`} {
