@@ -38,11 +38,15 @@ type chrome struct {
 	dead     bool
 	number   int
 	act      int // the last act of the User's
+	repeats  int // of the page by itself
 	released map[browser.PausedID]chan struct{}
 	script   bool
 	cont     bool
 	control  bool
 }
+
+// maxRepeats is how often the pages of a Chromium ask again by themselves: each of them may again be refused and ask again.
+const maxRepeats = 100
 
 var errGone = errors.New("chromium has ended")
 
@@ -279,10 +283,15 @@ func (t *tab) load(act int, request browser.RequestID) {
 				if !wait(w.chance.between("page", 500*time.Millisecond, 20*time.Second), c.gone) {
 					return
 				}
-				c.p.story("the page asks again by itself")
 				c.mu.Lock()
 				present := c.act // by now the User may have acted again
+				c.repeats++
+				tired := c.repeats > maxRepeats
 				c.mu.Unlock()
+				if tired {
+					return
+				}
+				c.p.story("the page asks again by itself")
 				t.asks(present)
 			}
 		})
