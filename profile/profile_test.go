@@ -71,7 +71,7 @@ func TestEveryGuessAboutVersion1IsNamed(t *testing.T) {
 		{number: 32, about: "a Session lasts as long as the run", code: []string{"session.New"}},
 		{number: 33, about: "how long to wait without a Retry-After", code: []string{"opsweb.round.send", "session.pauses.heard"}},
 		{number: 34, about: "an operations endpoint on another origin, without redirects", code: []string{"company.checkOperations", "reach.Reach.Client"}},
-		{number: 35, about: "a malformed Poppy-Operation", code: []string{"opsweb.judgeFields"}},
+		{number: 35, about: "a malformed Poppy-Operation", code: []string{"opsweb.readHeader"}},
 		{number: 36, about: "what cannot be shown whole is not approved", code: []string{"operation.Decode"}},
 		{number: 37, about: "operations in conversations", not: "there are no conversations yet"},
 		{number: 38, about: "references of an unknown type", code: []string{"operation.ReadAnswer"}},
