@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"time"
 
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/opsweb"
@@ -47,6 +48,7 @@ func (p *process) resume(ctx context.Context) {
 		if flow {
 			acts[act] = true
 		}
+		wait(time.Millisecond, p.dead) // of rounds that go on at the same instant, which draws first would be left to the scheduler
 	}
 	wanted, err := p.ops.Resumed(ctx)
 	p.story("resumed: a flow is wanted: %v, %v", wanted, err)
