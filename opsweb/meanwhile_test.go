@@ -140,7 +140,8 @@ func TestOfTwoRunsThatApproveOneOperationAtOnceOneSends(t *testing.T) {
 				}
 				for _, r := range runs {
 					w.must(r.settle())
-					if got := r.ops.Outcomes(); !slices.Equal(got, []Outcome{Performed}) {
+					// One that does not know that the other lives may give up asking what became of it.
+					if got := r.ops.Outcomes(); !slices.Equal(got, []Outcome{Performed}) && (lives != nil || !slices.Equal(got, []Outcome{Unknown})) {
 						t.Errorf("outcomes = %v\n%s", got, r.trace())
 					}
 				}
