@@ -18,8 +18,10 @@ import (
 	"github.com/papaver-agent/papaver/internal/strictjson"
 )
 
+// MaxBytes is the size of the largest file that is read as a flow.
+const MaxBytes = 1 << 20
+
 const (
-	maxFlow    = 1 << 20 // bytes
 	maxSteps   = 1000
 	maxTimeout = 10 * 60 * 1000 // milliseconds, of one step
 	maxQuoted  = 80             // bytes of the file's text that an error repeats
@@ -104,7 +106,7 @@ func (*Error) Is(target error) bool { return target == ErrFlow }
 // Parse reads and checks a flow. The error names every part that cannot be run; it is an *[Error] and matches ErrFlow.
 func Parse(data []byte, v Values) (*Flow, error) {
 	var doc document
-	if err := strictjson.Decode(data, strictjson.Limits{Bytes: maxFlow}, &doc); err != nil {
+	if err := strictjson.Decode(data, strictjson.Limits{Bytes: MaxBytes}, &doc); err != nil {
 		return nil, &Error{[]Problem{unreadable(data, err)}}
 	}
 	r := &reader{values: v, timeout: doc.Timeout}

@@ -13,8 +13,6 @@ import (
 	"github.com/papaver-agent/papaver/internal/trouble"
 )
 
-const maxFlowFile = 1 << 20 // bytes
-
 // flowValues are --set and --secret.
 type flowValues struct {
 	set     settings
@@ -72,7 +70,7 @@ func readFlow(path string, values flow.Values) (*flow.Flow, []byte, error) {
 		return nil, nil, err
 	}
 	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, maxFlowFile+1))
+	data, err := io.ReadAll(io.LimitReader(file, flow.MaxBytes+1))
 	if err != nil {
 		return nil, nil, err
 	}
