@@ -47,6 +47,7 @@ var house = []room{
 	{"profile", "one version of the protocol as values; reads nothing"},
 	{"lock", "seals what the rooms above keep, and signs for the desk; knows neither"},
 	{"testsite/...", "the second reading of the protocol shares no code with the first"},
+	{"trace", "every room may say when a part of its work began and ended"},
 	{"internal/...", "machinery that knows no protocol"},
 }
 

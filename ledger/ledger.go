@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/internal/durable"
+	"github.com/papaver-agent/papaver/trace"
 )
 
 const (
@@ -175,7 +176,9 @@ func (l *Ledger) first() error {
 // [Entry.Unless], the file system's (a full disk; the next append may work), or ctx's own, which is looked at until the
 // write begins. Waiting for other appends ends after [Config.LockWait]; the
 // kernel's write and sync themselves can't be given a deadline.
-func (l *Ledger) Append(ctx context.Context, e Entry) (Record, error) {
+func (l *Ledger) Append(ctx context.Context, e Entry) (_ Record, err error) {
+	ctx, span := trace.Begin(ctx, trace.Ledger, trace.Word("line", e.Kind))
+	defer func() { span.End(trace.Failed(err)) }()
 	r, err := l.draft(e)
 	if err != nil {
 		return Record{}, err

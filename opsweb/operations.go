@@ -24,6 +24,7 @@ import (
 	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/profile"
 	"github.com/papaver-agent/papaver/session"
+	"github.com/papaver-agent/papaver/trace"
 )
 
 const (
@@ -147,6 +148,8 @@ func (o *Operations) Left(page Page) {
 // Held judges a response that carries Poppy-Operation and writes it down, while the page waits for it. An accepted one
 // is the first line of a round, which goes on by itself. Held asks nobody and sends nothing. It is browser's OnHeld.
 func (o *Operations) Held(ctx context.Context, h browser.Held) {
+	ctx, span := trace.Begin(trace.Row(ctx, "held"), trace.Hold, trace.Status(h.Status()))
+	defer span.End()
 	o.mu.Lock()
 	s, sid, ref, why := o.judgeLocked(h)
 	r := o.expectingLocked(s, h)
@@ -327,7 +330,7 @@ func (o *Operations) start(r *round) {
 	if o.ending {
 		return // its line is in the ledger: a later run finds it
 	}
-	o.running.Go(func() { r.run(o.life) })
+	o.running.Go(func() { r.run(trace.Row(o.life, r.id)) })
 }
 
 func (o *Operations) refuse(ctx context.Context, line Sighting) {

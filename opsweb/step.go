@@ -11,6 +11,7 @@ import (
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/ledger"
 	"github.com/papaver-agent/papaver/operation"
+	"github.com/papaver-agent/papaver/trace"
 )
 
 // writeTime is how long a line of the ledger may take, the wait for another process's append included.
@@ -121,7 +122,9 @@ func (r *round) run(ctx context.Context) {
 			r.stop(ctx, errStopped) // nothing that the last line permits is begun after the run's end
 			return
 		}
-		m, err := r.work(ctx)
+		working, span := trace.Begin(ctx, traced[r.state], trace.Word("state", r.state))
+		m, err := r.work(working)
+		span.End(trace.Word("event", m.on), trace.Word("outcome", m.outcome), trace.Failed(err))
 		if err == nil {
 			err = r.carry(ctx, r.whileAlive(m))
 		}
@@ -146,6 +149,12 @@ func (r *round) park() {
 	defer r.ops.mu.Unlock()
 	r.parked = true
 	r.ops.changedLocked()
+}
+
+// traced are what the work of a state counts as in a trace.
+var traced = map[State]trace.Stage{
+	Sighted: trace.Endpoint, Resighted: trace.Replay, Fetched: trace.Earlier, Asking: trace.Question, Answered: trace.Approval,
+	Denied: trace.Settle, Sending: trace.Approval, Recorded: trace.Replay, Replaying: trace.Replay, Looking: trace.LookUp, RerunAsking: trace.Question,
 }
 
 // work does what the present state permits.
