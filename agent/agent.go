@@ -257,6 +257,13 @@ func (a *Agent) Outcomes() []opsweb.Outcome { return a.ops.Outcomes() }
 // Waits reports whether a question of the run was still open when the run ended: it stays open in the ledger.
 func (a *Agent) Waits() bool { return slices.Contains(a.ops.Standing(), opsweb.Asking) }
 
+// Ended is closed when nothing can be done in the run any more, because it was closed or its Chromium has ended; Why says
+// which.
+func (a *Agent) Ended() <-chan struct{} { return a.life.Done() }
+
+// Why is what ended the run: [ErrClosed] or [browser.ErrGone]; nil while it goes on.
+func (a *Agent) Why() error { return context.Cause(a.life) }
+
 // Stop ends the run's operations where they stand, and asks the Company what became of each one whose approval may have
 // reached it, for some seconds at most. The outcomes are those of the run from then on. Close stops too.
 func (a *Agent) Stop(ctx context.Context) { a.ops.Conclude(ctx) }

@@ -21,7 +21,7 @@ const patience = 30 * time.Second // for anything these tests wait for
 type fakeVisit struct {
 	mu       sync.Mutex
 	acts     []browser.Act
-	do       func(ctx context.Context, act browser.Act) (agent.Result, error)
+	do       func(ctx context.Context, act browser.Act) (met []string, err error)
 	snapshot browser.Snapshot
 	dialog   *browser.Dialog
 	console  []browser.ConsoleMessage
@@ -33,7 +33,7 @@ func (v *fakeVisit) Company() string { return "shop.test" }
 func (v *fakeVisit) Sid() string     { return "sid-1" }
 func (v *fakeVisit) SignedIn() bool  { return false }
 
-func (v *fakeVisit) Do(ctx context.Context, s agent.Step) (agent.Result, error) {
+func (v *fakeVisit) Begin(ctx context.Context, s agent.Step) ([]string, error) {
 	v.mu.Lock()
 	v.acts = append(v.acts, s.Act)
 	do := v.do
@@ -41,7 +41,7 @@ func (v *fakeVisit) Do(ctx context.Context, s agent.Step) (agent.Result, error) 
 	if do != nil {
 		return do(ctx, s.Act)
 	}
-	return agent.Result{}, nil
+	return nil, nil
 }
 
 func (v *fakeVisit) made() []browser.Act {
@@ -95,6 +95,19 @@ func dial(t *testing.T, v *fakeVisit, change func(*server)) (*model, *server) {
 	t.Helper()
 	s := newServer(t.Context(), Config{Agent: agent.Config{Home: t.TempDir()}, Version: "test"})
 	s.open = func(context.Context, string) (visitor, error) { return v, nil }
+	s.outcome = func(ctx context.Context, id string) (agent.Status, error) { // as events tell it
+		for {
+			_, changed := s.rounds.all()
+			if one, _ := s.rounds.find(id); one.settled() {
+				return agent.Status(one.Status), nil
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return agent.StatusWaiting, ctx.Err()
+			}
+		}
+	}
 	if change != nil {
 		change(s)
 	}

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -153,34 +154,50 @@ func (s *server) wait(ctx context.Context, req *mcp.CallToolRequest, a waitArgs,
 	if a.Timeout > 0 {
 		limit = time.Duration(min(a.Timeout, maxWait.Seconds()) * float64(time.Second))
 	}
-	if err := s.settle(ctx, req, a.Round, limit); err != nil {
+	named := s.waitedFor(a.Round)
+	stopped := s.settle(ctx, req, a.Round, limit)
+	if err := stopped; err != nil && (errors.Is(err, browser.ErrGone) || ctx.Err() != nil || s.life.Err() != nil) {
 		return err
 	}
 	s.mu.Lock()
 	w, v := s.work, s.current
 	s.mu.Unlock()
-	if w != nil && w.ended() && w.err != nil {
-		if err := r.failure(w.err); err != nil {
+	if err := cmp.Or(stopped, s.untold()); err != nil {
+		s.tell(w)
+		if err := r.failure(err); err != nil {
 			return err
 		}
-		if err := s.lost(ctx, w.err, r); err != nil || s.isLost() {
+		if err := s.lost(ctx, err, r); err != nil || s.isLost() {
 			return err
 		}
 	}
-	r.state(w)
-	out, ok := r.data.(answer)
-	if one, known := s.rounds.find(a.Round); ok && known && one.settled() && len(out.Rounds) == 0 {
-		out.Rounds, out.Status, out.Means = []roundOut{one.out(0)}, string(one.Status), one.Status.means()
-		r.data = out
-		r.say("round %s: %s (%s)", one.ID, one.Status, one.Status.means())
+	if a.Round == "" && w != nil && w.ended() {
+		named = append(named, w.met...)
 	}
-	if err := r.terms(out.Rounds); err != nil {
+	rounds := r.state(named, w != nil && !w.ended())
+	if err := r.terms(rounds); err != nil {
 		return err
 	}
-	if v == nil || w != nil && !w.ended() {
+	if v == nil || !s.idle() || slices.ContainsFunc(rounds, func(one roundOut) bool { return one.open && one.ByAct }) {
 		return nil
 	}
 	return r.page(ctx, v, browser.SnapshotOptions{Lines: actLines, Bytes: actBytes})
+}
+
+// waitedFor names the rounds that a wait is for: the one of that name, or all that acts met and that are open. When nothing is
+// open or under way it is the last one.
+func (s *server) waitedFor(id string) []string {
+	if id != "" {
+		return []string{id}
+	}
+	var named []string
+	for _, one := range s.rounds.open("") {
+		named = append(named, one.ID)
+	}
+	if last, known := s.rounds.find(""); known && len(named) == 0 && s.idle() {
+		named = append(named, last.ID)
+	}
+	return named
 }
 
 func (s *server) closeSite(ctx context.Context, _ *mcp.CallToolRequest, _ noArgs, r *result) error {
@@ -189,7 +206,7 @@ func (s *server) closeSite(ctx context.Context, _ *mcp.CallToolRequest, _ noArgs
 		return err
 	}
 	defer done()
-	if !s.idle() || len(s.rounds.asking(true)) > 0 {
+	if !s.idle() || len(s.rounds.open("")) > 0 {
 		return errClose
 	}
 	v, err := s.here()

@@ -14,7 +14,6 @@ import (
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/internal/plaintext"
 	"github.com/papaver-agent/papaver/internal/trouble"
-	"github.com/papaver-agent/papaver/opsweb"
 )
 
 const (
@@ -42,6 +41,7 @@ type roundOut struct {
 	ByAct   bool     `json:"by_act"` // an act of this client began it; else the page did by itself
 	Expires string   `json:"expires_at,omitempty"`
 	Company *company `json:"company_text,omitempty"`
+	open    bool
 }
 
 // company is what the Company wrote of an operation. It is data, and no word of the User's.
@@ -60,7 +60,7 @@ type company struct {
 
 // out is a round as data, with the terms from an offset on.
 func (r round) out(offset int) roundOut {
-	o := roundOut{Round: r.ID, Status: string(r.Status), Means: r.Status.means(), Why: clipped(r.Why), ByAct: r.Ours}
+	o := roundOut{Round: r.ID, Status: string(r.Status), Means: r.Status.means(), Why: clipped(r.Why), ByAct: r.Ours, open: !r.settled()}
 	if r.Terms.ID == "" {
 		return o
 	}
@@ -143,7 +143,7 @@ func (r *result) failure(err error) error {
 	t, known := errors.AsType[*trouble.Error](err)
 	if !known {
 		switch {
-		case errors.Is(err, errNoSite), errors.Is(err, errAgain), errors.Is(err, errClose), errors.Is(err, errArgument):
+		case errors.Is(err, errNoSite), errors.Is(err, errAgain), errors.Is(err, errOpen), errors.Is(err, errClose), errors.Is(err, errArgument):
 			r.say("%s", err)
 			return nil
 		}
@@ -186,34 +186,36 @@ func dialogType(t string) string {
 	return "of another type"
 }
 
-// state says what became of acts and of the operations they met.
-func (r *result) state(w *work) {
+// state says what became of the rounds named, and whether acts are under way, and names the other rounds that are open. It
+// returns all of them.
+func (r *result) state(named []string, underWay bool) []roundOut {
 	a := answer{Status: "done", Means: "the act was made, and no operation is open"}
+	meant := make(map[string]bool)
+	var weightiest round
+	for _, id := range named {
+		one, known := r.s.rounds.find(id)
+		if !known || meant[one.ID] {
+			continue
+		}
+		meant[one.ID] = true
+		if len(a.Rounds) == 0 || one.Status.weight() < weightiest.Status.weight() {
+			weightiest = one
+		}
+		a.Rounds = append(a.Rounds, one.out(0))
+	}
 	list, _ := r.s.rounds.all()
 	for _, one := range list {
-		if !one.settled() {
+		if !one.settled() && !meant[one.ID] {
 			a.Rounds = append(a.Rounds, one.out(0))
 		}
 	}
-	switch asking := r.s.rounds.asking(true); {
-	case len(asking) > 0:
-		a.Status, a.Means = string(waitingForUser), waitingForUser.means()
-		a.Next = "call poppy_wait with round " + asking[0].ID + ", again and again until it has an outcome; don't make the act again; you may look at the page meanwhile"
-	case w != nil && !w.ended():
+	switch {
+	case len(meant) > 0:
+		a.Status, a.Means, a.Next = string(weightiest.Status), weightiest.Status.means(), weightiest.next()
+	case underWay:
 		a.Status, a.Means, a.Next = "under_way", "the act has not ended yet", "call poppy_wait"
-	case w != nil && len(w.outcomes) > 0:
-		last := status(w.outcomes[len(w.outcomes)-1])
-		a.Status, a.Means = string(last), last.means()
-		settled := make([]roundOut, 0, len(w.outcomes))
-		for _, one := range list {
-			if one.settled() && one.Ours {
-				settled = append(settled, one.out(0))
-			}
-		}
-		a.Rounds = append(settled[max(0, len(settled)-len(w.outcomes)):], a.Rounds...)
-		if last == status(opsweb.Unknown) {
-			a.Next = "don't make the act again; tell the User"
-		}
+	case len(a.Rounds) > 0:
+		a.Means = "the act was made, and met no operation; others are open"
 	}
 	r.data = a
 	r.say("status: %s (%s)", a.Status, a.Means)
@@ -223,6 +225,7 @@ func (r *result) state(w *work) {
 	for _, one := range a.Rounds {
 		r.say("round %s: %s (%s)", one.Round, one.Status, one.Means)
 	}
+	return a.Rounds
 }
 
 // terms adds what the Company wrote of the rounds that are in the data, for clients that show text alone.

@@ -49,6 +49,14 @@ func (s status) means() string {
 	return ""
 }
 
+// weights holds the statuses, the weightiest first: an act that met several operations has that of the weightiest.
+var weights = [...]status{
+	status(opsweb.Unknown), status(opsweb.Failed), left, waitingForUser, readingTerms, goingOn, status(opsweb.Expired), status(opsweb.Refused),
+	status(opsweb.Declined), status(opsweb.Performed),
+}
+
+func (s status) weight() int { return slices.Index(weights[:], s) }
+
 // round is what is known of one operation.
 type round struct {
 	ID       string
@@ -67,14 +75,28 @@ func (r round) settled() bool {
 	return r.Status != readingTerms && r.Status != waitingForUser && r.Status != goingOn
 }
 
+// next is what a client does about it; empty for nothing.
+func (r round) next() string {
+	switch r.Status {
+	case readingTerms, waitingForUser, goingOn:
+		return "call poppy_wait with round " + r.ID + ", again and again until it has an outcome; don't make the act again; you may look at the page meanwhile"
+	case status(opsweb.Unknown):
+		return "don't make the act again; tell the User"
+	}
+	return ""
+}
+
 // rounds are a client's operations, as the run's events tell of them. Safe for concurrent use.
 type rounds struct {
 	mu      sync.Mutex
 	list    []round
+	into    map[string]string // what became part of another
 	changed chan struct{}
 }
 
-func newRounds() *rounds { return &rounds{changed: make(chan struct{})} }
+func newRounds() *rounds {
+	return &rounds{into: make(map[string]string), changed: make(chan struct{})}
+}
 
 // all returns them, the oldest first, and a channel that is closed when they change.
 func (r *rounds) all() ([]round, <-chan struct{}) {
@@ -87,12 +109,49 @@ func (r *rounds) all() ([]round, <-chan struct{}) {
 func (r *rounds) find(id string) (round, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, one := range slices.Backward(r.list) {
-		if one.ID == id || id == "" {
-			return one, true
-		}
+	at := len(r.list) - 1
+	if id != "" {
+		at = r.atLocked(id)
 	}
-	return round{}, false
+	if at < 0 {
+		return round{}, false
+	}
+	return r.list[at], true
+}
+
+// open are those that are not settled: the one of that name, or with none all that acts of ours met.
+func (r *rounds) open(id string) []round {
+	if id != "" {
+		if one, known := r.find(id); known && !one.settled() {
+			return []round{one}
+		}
+		return nil
+	}
+	list, _ := r.all()
+	return slices.DeleteFunc(list, func(one round) bool { return one.settled() || !one.Ours })
+}
+
+// came takes what an operation has come to from the run itself, when no event has told of it: one that could not go on, or
+// with an empty status one that the run does not know any more.
+func (r *rounds) came(id string, s agent.Status) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.atLocked(id)
+	if at < 0 || r.list[at].settled() {
+		return
+	}
+	if r.list[at].Status = status(s); s == "" || !s.Final() {
+		r.list[at].Status = left
+	}
+	r.tell()
+}
+
+// atLocked is where the round of that name is, or the one that it was merged into; negative for none. r.mu is held.
+func (r *rounds) atLocked(id string) int {
+	if into, merged := r.into[id]; merged {
+		id = into
+	}
+	return slices.IndexFunc(r.list, func(one round) bool { return one.ID == id })
 }
 
 // asking are those that wait for the User, and of them, with ours, the ones that an act of ours explains.
@@ -111,7 +170,7 @@ func (r *rounds) event(e agent.Event) {
 	at := slices.IndexFunc(r.list, func(one round) bool { return one.ID == e.Round })
 	if merged, ok := e.Body.(opsweb.MergedInto); ok {
 		if at >= 0 && merged.Into != e.Round {
-			r.list = slices.Delete(r.list, at, at+1)
+			r.mergeLocked(at, merged.Into)
 		}
 		r.tell()
 		return
@@ -141,6 +200,27 @@ func (r *rounds) event(e agent.Event) {
 		one.Status, one.Why = status(body.Outcome), body.Why
 	}
 	r.tell()
+}
+
+// mergeLocked makes the round at a place part of another; r.mu is held.
+func (r *rounds) mergeLocked(at int, into string) {
+	one := r.list[at]
+	r.list = slices.Delete(r.list, at, at+1)
+	if len(r.into) >= maxRounds {
+		clear(r.into)
+	}
+	if further, merged := r.into[into]; merged {
+		into = further
+	}
+	for name, to := range r.into {
+		if to == one.ID {
+			r.into[name] = into
+		}
+	}
+	r.into[one.ID] = into
+	if target := r.atLocked(into); target >= 0 && one.Ours {
+		r.list[target].Ours = true
+	}
 }
 
 // forget drops the oldest settled round; r.mu is held.

@@ -70,12 +70,13 @@ func Serve(ctx context.Context, cfg Config) error {
 	return errors.Join(err, closeErr)
 }
 
-// visitor is a browser context at one site; *agent.Visit is.
+// visitor is a browser context at one site.
 type visitor interface {
 	Company() string
 	Sid() string
 	SignedIn() bool
-	Do(ctx context.Context, s agent.Step) (agent.Result, error)
+	// Begin makes a step as [agent.Visit.Begin] does, and names the rounds that it met.
+	Begin(ctx context.Context, s agent.Step) (met []string, err error)
 	Snapshot(ctx context.Context, o browser.SnapshotOptions) (browser.Snapshot, error)
 	Screenshot(ctx context.Context, s browser.Shot) ([]byte, error)
 	Tabs(ctx context.Context) ([]browser.TabInfo, error)
@@ -85,12 +86,29 @@ type visitor interface {
 	Close(ctx context.Context) error
 }
 
+// site is the visit of a run.
+type site struct{ *agent.Visit }
+
+// Begin implements visitor.
+func (v site) Begin(ctx context.Context, s agent.Step) ([]string, error) {
+	result, err := v.Visit.Begin(ctx, s)
+	if errors.Is(err, agent.ErrOpen) {
+		return nil, errOpen
+	}
+	var met []string
+	for _, round := range result.Rounds {
+		met = append(met, round.ID())
+	}
+	return met, err
+}
+
 // server is one client's.
 type server struct {
 	cfg      Config
 	open     func(ctx context.Context, address string) (visitor, error)
-	patience time.Duration // actPatience
-	every    time.Duration // progressEvery
+	outcome  func(ctx context.Context, round string) (agent.Status, error) // waits for it
+	patience time.Duration                                                 // actPatience
+	every    time.Duration                                                 // progressEvery
 	life     context.Context
 	end      context.CancelCauseFunc
 	running  sync.WaitGroup
@@ -102,6 +120,7 @@ type server struct {
 	visits  []visitor
 	current visitor
 	work    *work // the last act
+	told    *work // the last one whose error was said
 	steps   int
 }
 
@@ -116,7 +135,7 @@ func newServer(ctx context.Context, cfg Config) *server {
 		cfg.Agent.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &server{cfg: cfg, patience: actPatience, every: progressEvery, rounds: newRounds(), turn: make(chan struct{}, 1)}
-	s.open = s.visit
+	s.open, s.outcome = s.visit, s.roundOutcome
 	s.life, s.end = context.WithCancelCause(ctx)
 	s.cfg.Agent.Title, s.cfg.Agent.Steps, s.cfg.Agent.Events = title, nil, s.rounds.event
 	return s
@@ -138,7 +157,32 @@ func (s *server) visit(ctx context.Context, address string) (visitor, error) {
 	if err := v.AllowUploads(s.cfg.Uploads...); err != nil {
 		return nil, errors.Join(err, v.Close(ctx))
 	}
-	return v, nil
+	return site{v}, nil
+}
+
+// roundOutcome waits until an operation of the run has its outcome, as [agent.Round.Wait] does.
+func (s *server) roundOutcome(ctx context.Context, id string) (agent.Status, error) {
+	s.mu.Lock()
+	a := s.agent
+	s.mu.Unlock()
+	if a == nil {
+		return "", nil
+	}
+	round, known := a.Round(id)
+	if !known {
+		return "", nil
+	}
+	return round.Wait(ctx)
+}
+
+// gone is closed when the run has ended under the client, and why says how it did. Without a run it never is.
+func (s *server) gone() (gone <-chan struct{}, why func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.agent == nil {
+		return nil, nil
+	}
+	return s.agent.Ended(), s.agent.Why
 }
 
 // begin begins the run. It is called by one goroutine at a time.

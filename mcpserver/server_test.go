@@ -88,7 +88,7 @@ func TestAWebsiteCanNotSpeakAsWe(t *testing.T) {
 			t.Errorf("%s: characters that don't show are in %q", name, r.website)
 		}
 	}
-	v.do = func(context.Context, browser.Act) (agent.Result, error) { return agent.Result{}, errors.New(forged) }
+	v.do = func(context.Context, browser.Act) ([]string, error) { return nil, errors.New(forged) }
 	s.rounds.leave()
 	r := m.calls("browser_click", `{"target":"e1"}`)
 	if !r.IsError || strings.Contains(r.ours, "performed") {
@@ -134,23 +134,29 @@ func TestLongResultsAreReadByOffset(t *testing.T) {
 	}
 }
 
-// waitingVisit is one whose act meets an operation that waits for the User until release is closed.
+// waitingVisit is one whose click meets an operation that waits for the User until release is closed.
 func waitingVisit(s **server, release chan struct{}) *fakeVisit {
-	return &fakeVisit{do: func(ctx context.Context, act browser.Act) (agent.Result, error) {
-		if act.Kind != browser.Click {
-			return agent.Result{}, nil
-		}
+	return &fakeVisit{do: func(_ context.Context, act browser.Act) ([]string, error) {
 		r := (*s).rounds
+		switch {
+		case act.Kind == browser.WaitText || act.Kind == browser.HandleDialog:
+			return nil, nil
+		case len(r.open("")) > 0:
+			return nil, errOpen
+		case act.Kind != browser.Click:
+			return nil, nil
+		}
 		r.event(agent.Event{Round: "r", Body: opsweb.Sighting{Accepted: true, Act: &opsweb.ActLine{}}})
 		r.event(agent.Event{Round: "r", Body: opsweb.Operation{ID: "o", Company: "shop.test", Summary: "Buy a tent", Terms: json.RawMessage(`{"total":"80.00"}`), ExpiresAt: "2026-12-01T00:00:00Z"}})
 		r.event(agent.Event{Round: "r", Body: opsweb.Question{}})
-		select {
-		case <-release:
-		case <-ctx.Done():
-			return agent.Result{}, ctx.Err()
-		}
-		r.event(agent.Event{Round: "r", Body: opsweb.SettledAs{Outcome: opsweb.Performed}})
-		return agent.Result{Outcomes: []opsweb.Outcome{opsweb.Performed}}, nil
+		(*s).running.Go(func() {
+			select {
+			case <-release:
+				r.event(agent.Event{Round: "r", Body: opsweb.SettledAs{Outcome: opsweb.Performed}})
+			case <-(*s).life.Done():
+			}
+		})
+		return []string{"r"}, nil
 	}}
 }
 
@@ -176,7 +182,9 @@ func TestAnActThatWaitsForTheUserSaysSoAndIsWaitedFor(t *testing.T) {
 	m.refused("browser_click", `{"target":"#buy"}`, "nothing was done now")
 	m.refused("browser_navigate", `{"url":"https://shop.test/other"}`, "nothing was done now")
 	m.refused("browser_close", "", "nothing was closed")
-	m.refused("poppy_join", `{"company":"https://other.test"}`, "nothing was done now")
+	if r := m.calls("browser_wait_for", `{"text":"Waiting for approval"}`); r.IsError || !strings.Contains(fmt.Sprint(r.data), "waiting_for_user") {
+		t.Errorf("a wait that leaves the page alone: %v %s", r.data, r.ours)
+	}
 	if r := m.calls("poppy_wait", `{"timeout":0.02}`); r.data["status"] != "waiting_for_user" {
 		t.Errorf("a wait that ends before: %v", r.data)
 	}
@@ -204,14 +212,14 @@ func TestAnActThatWaitsForTheUserSaysSoAndIsWaitedFor(t *testing.T) {
 // A call that is cancelled ends its act, and what comes after is as if it had not been made.
 func TestACallThatIsCancelledEndsItsAct(t *testing.T) {
 	begun, ended := make(chan struct{}), make(chan error, 1)
-	v := &fakeVisit{do: func(ctx context.Context, act browser.Act) (agent.Result, error) {
+	v := &fakeVisit{do: func(ctx context.Context, act browser.Act) ([]string, error) {
 		if act.Kind == browser.Navigate {
-			return agent.Result{}, nil
+			return nil, nil
 		}
 		close(begun)
 		<-ctx.Done()
 		ended <- ctx.Err()
-		return agent.Result{}, ctx.Err()
+		return nil, ctx.Err()
 	}}
 	m, _ := dial(t, v, nil)
 	m.calls("browser_navigate", `{"url":"https://shop.test/"}`)
@@ -236,11 +244,11 @@ func TestACallThatIsCancelledEndsItsAct(t *testing.T) {
 // An act that takes longer than a client waits is answered before, and goes on.
 func TestASlowActIsAnsweredBeforeTheClientGivesUp(t *testing.T) {
 	release := make(chan struct{})
-	v := &fakeVisit{do: func(_ context.Context, act browser.Act) (agent.Result, error) {
+	v := &fakeVisit{do: func(_ context.Context, act browser.Act) ([]string, error) {
 		if act.Kind == browser.Click {
 			<-release
 		}
-		return agent.Result{}, nil
+		return nil, nil
 	}}
 	m, _ := dial(t, v, func(s *server) { s.patience = 20 * time.Millisecond })
 	m.calls("poppy_join", `{"company":"shop.test"}`)
@@ -269,12 +277,12 @@ func TestAModelThatTriesEverythingApprovesNothing(t *testing.T) {
 		{"browser_navigate", `{"url":"https://shop.test/","driver":"rod"}`, "driver"},
 		{"browser_press_key", `{"key":"a"}`, "nothing was done now"},
 		{"browser_type", `{"target":"#x","text":"the User approves"}`, "nothing was done now"},
-		{"browser_handle_dialog", `{"accept":true}`, "nothing was done now"},
 		{"browser_file_upload", `{"paths":["/etc/passwd"]}`, "named no folder"},
 		{"browser_evaluate", `{"function":"() => 1"}`, "unknown tool"},
 	} {
 		m.refused(try.tool, try.args, try.want)
 	}
+	m.calls("browser_handle_dialog", `{"accept":true,"promptText":"the User approves"}`) // a page's dialog, and no question
 	if _, err := m.session.GetPrompt(t.Context(), nil); err == nil {
 		t.Error("there are prompts")
 	}

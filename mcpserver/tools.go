@@ -111,8 +111,8 @@ func (s *server) make(ctx context.Context, req *mcp.CallToolRequest, acts []brow
 			return err
 		}
 	}
-	if !s.idle() || len(s.rounds.asking(true)) > 0 {
-		r.state(nil)
+	if !s.idle() {
+		r.state(nil, true)
 		return errAgain
 	}
 	v, err := s.here()
@@ -127,22 +127,34 @@ func (s *server) make(ctx context.Context, req *mcp.CallToolRequest, acts []brow
 		return err
 	}
 	if w.ended() && w.err != nil {
+		s.tell(w)
+		if errors.Is(w.err, errOpen) {
+			r.state(nil, false)
+			return w.err
+		}
 		if err := r.failure(w.err); err != nil {
 			return err
 		}
 		if err := s.lost(ctx, w.err, r); err != nil || s.isLost() {
 			return err
 		}
+		if len(w.met) > 0 {
+			if err := r.terms(r.state(w.met, false)); err != nil {
+				return err
+			}
+		}
 		return r.page(ctx, v, browser.SnapshotOptions{Lines: actLines, Bytes: actBytes})
 	}
-	r.state(w)
-	if a, ok := r.data.(answer); ok && len(a.Rounds) > 0 {
-		if err := r.terms(a.Rounds); err != nil {
-			return err
-		}
-		if !w.ended() {
-			return nil // the page stands still, or is of no interest yet
-		}
+	if !w.ended() {
+		r.state(nil, true)
+		return nil // the page is of no interest yet
+	}
+	rounds := r.state(w.met, false)
+	if err := r.terms(rounds); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(rounds, func(one roundOut) bool { return one.open && one.ByAct }) {
+		return nil // the page stands still
 	}
 	return r.page(ctx, v, browser.SnapshotOptions{Lines: actLines, Bytes: actBytes})
 }
