@@ -17,7 +17,6 @@ import (
 )
 
 const (
-	lookEvery     = 250 * time.Millisecond // for new sockets in the run folder
 	dialTimeout   = 2 * time.Second
 	answerTimeout = 15 * time.Second // for the desk's reply to an answer
 	maxClosed     = 100              // closed questions that are remembered
@@ -29,8 +28,10 @@ var ErrProcessGone = errors.New("the process that asked has ended")
 
 // Client watches the running processes of a home. Safe for concurrent use.
 type Client struct {
-	folder folder
-	only   string // the one run to watch; empty: all
+	folder  folder
+	only    string // the one run to watch; empty: all
+	notices notices
+	ended   chan struct{} // a connection ended: its socket is tried again, if it is still there
 
 	life    context.Context
 	end     context.CancelFunc
@@ -58,11 +59,17 @@ func Watch(ctx context.Context, dir, run string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the run folder: %w", err)
 	}
-	c := &Client{folder: d, only: run, links: make(map[string]*link), changed: make(chan struct{}), fresh: true}
+	return watchFolder(ctx, d, run, noticesOf(d)), nil
+}
+
+func watchFolder(ctx context.Context, d folder, run string, n notices) *Client {
+	c := &Client{
+		folder: d, only: run, notices: n, ended: make(chan struct{}, 1), links: make(map[string]*link), changed: make(chan struct{}), fresh: true,
+	}
 	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
-	c.look()
-	c.running.Go(c.lookOn)
-	return c, nil
+	left := c.look()
+	c.running.Go(func() { c.lookOn(left) })
+	return c
 }
 
 // Close ends the watch. Open questions stay open.
@@ -74,6 +81,7 @@ func (c *Client) Close() {
 	}
 	c.mu.Unlock()
 	c.running.Wait()
+	c.notices.close()
 	c.folder.close()
 }
 
@@ -157,24 +165,27 @@ func (l *link) ask(ctx context.Context, a approval.Answer) (approval.Decision, e
 	}
 }
 
-func (c *Client) lookOn() {
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
+// lookOn looks at the folder when there is a reason to. left says that the first look left a socket out.
+func (c *Client) lookOn(left bool) {
+	pause := c.notices.pause(left, 0)
 	for {
-		select {
-		case <-ticker.C:
-			c.look()
-		case <-c.life.Done():
+		fresh, ok := c.notices.wait(c.life, c.ended, pause)
+		if !ok {
 			return
 		}
+		if fresh {
+			pause = 0
+		}
+		pause = c.notices.pause(c.look(), pause)
 	}
 }
 
-// look connects to the sockets that are new, and clears away what a process that was killed left behind.
-func (c *Client) look() {
+// look connects to the sockets that are new, and clears away what a process that was killed left behind. It reports whether
+// a socket is left that could not be joined.
+func (c *Client) look() (left bool) {
 	entries, err := os.ReadDir(c.folder.path("."))
 	if err != nil {
-		return // the home was removed: nothing runs there any more
+		return false // the home was removed: nothing runs there any more
 	}
 	for _, entry := range entries {
 		run, ok := strings.CutSuffix(entry.Name(), sockSuffix)
@@ -184,39 +195,42 @@ func (c *Client) look() {
 		c.mu.Lock()
 		_, known := c.links[run]
 		c.mu.Unlock()
-		if !known {
-			c.connect(run)
+		if !known && !c.connect(run) {
+			left = true
 		}
 	}
+	return left
 }
 
-func (c *Client) connect(run string) {
+// connect joins a run's socket. It reports false when the socket is there and can't be joined now.
+func (c *Client) connect(run string) bool {
 	dialer := net.Dialer{Timeout: dialTimeout}
 	conn, err := dialer.DialContext(c.life, "unix", c.folder.path(run+sockSuffix))
 	if err != nil {
-		c.clear(run)
-		return
+		return c.clear(run)
 	}
 	l := &link{conn: conn.(*net.UnixConn), waiting: make(map[int]chan decided)}
 	if err := sameUser(l.conn); err != nil {
 		_ = conn.Close()
-		return
+		return false
 	}
 	c.mu.Lock()
 	c.links[run] = l
 	c.mu.Unlock()
 	c.running.Go(func() { c.follow(run, l) })
+	return true
 }
 
-// clear removes the files of a run whose lock is free: its process is dead.
-func (c *Client) clear(run string) {
+// clear removes the files of a run whose lock is free: its process is dead. It reports false when it is not.
+func (c *Client) clear(run string) bool {
 	lock, err := tryLock(c.folder.path(run + lockSuffix))
 	if err != nil || lock == nil {
-		return
+		return false
 	}
 	_ = os.Remove(c.folder.path(run + sockSuffix))
 	_ = os.Remove(c.folder.path(run + lockSuffix))
 	_ = lock.Close()
+	return true
 }
 
 // follow reads one process's news until its connection ends.
@@ -259,6 +273,10 @@ func (c *Client) follow(run string, l *link) {
 		c.mu.Lock()
 		delete(c.links, run)
 		c.mu.Unlock()
+		select {
+		case c.ended <- struct{}{}:
+		default: // that is told already
+		}
 	}
 }
 
