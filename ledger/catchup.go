@@ -26,14 +26,14 @@ type met struct {
 
 // follow reads from a place to the end of the ledger, through the files that go
 // on from its own. Also with an error, the caller closes all files but the first.
-func (l *Ledger) follow(from place, each func(Record)) (met, error) {
+func (l *Ledger) follow(from place, each taker) (met, error) {
 	m := met{place: from, files: []File{from.file}}
 	for {
 		size, current, err := l.sameFile(m.place)
 		if err != nil {
 			return m, err
 		}
-		whole, tail, err := m.at.follow(io.NewSectionReader(m.file, m.end, size-m.end), each)
+		whole, tail, err := m.at.follow(io.NewSectionReader(m.file, m.end, size-m.end), m.end, each)
 		if err != nil {
 			return m, fmt.Errorf("ledger %s: %w", l.path, err)
 		}
@@ -79,35 +79,58 @@ func (l *Ledger) catchUp() error {
 	l.mu.Lock()
 	from := place{l.at, l.end, l.file}
 	l.mu.Unlock()
-	var fresh []Record
-	m, err := l.follow(from, func(r Record) { fresh = append(fresh, r) })
+	var fresh []taken
+	m, err := l.follow(from, func(r Record, file int, at spot) error {
+		fresh = append(fresh, taken{r, file, at})
+		return nil
+	})
 	if err != nil {
 		return errors.Join(err, closeAll(m.files[1:]))
 	}
-	l.mu.Lock()
-	l.older = append(l.older, m.files[:len(m.files)-1]...)
-	l.file = m.file
 	// Of the place before a repair: what is wrong with the rest may be repaired by the next try.
-	l.at, l.end = m.at, m.end
-	for _, r := range fresh {
-		l.accept(r)
-	}
-	l.mu.Unlock()
-	if len(m.tail) == 0 {
-		return nil
+	if err := l.moveTo(m, fresh); err != nil || len(m.tail) == 0 {
+		return err
 	}
 	fresh = nil
 	notice, err := l.repair(&m.at, &m.end, m.tail, &fresh)
 	if err != nil {
 		return err
 	}
+	m.files = m.files[len(m.files)-1:]
+	if err := l.moveTo(m, fresh); err != nil {
+		return err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, r := range fresh {
-		l.accept(r)
-	}
-	l.at, l.end = m.at, m.end
 	l.notices = append(l.notices, notice)
+	return nil
+}
+
+// taken is a verified record and where it stands.
+type taken struct {
+	record Record
+	file   int
+	at     spot
+}
+
+// moveTo takes in what was verified on the way to a place, and closes the files before it.
+func (l *Ledger) moveTo(m met, fresh []taken) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	closing := closeAll(m.files[:len(m.files)-1])
+	l.file, l.at, l.end = m.file, m.at, m.end
+	return errors.Join(closing, l.acceptLocked(fresh...))
+}
+
+// acceptLocked adds verified records to the index.
+func (l *Ledger) acceptLocked(fresh ...taken) error {
+	for _, t := range fresh {
+		if err := l.index.accept(l.viewLocked().from, t.record, t.file, t.at); err != nil {
+			// The index lacks a line from now on, and every condition asks the index.
+			l.broken = fmt.Errorf("ledger %s: what it holds can't be read back: %w: %w", l.path, err, ErrBroken)
+			return l.broken
+		}
+	}
 	return nil
 }
 
@@ -146,7 +169,7 @@ func (l *Ledger) sameFile(p place) (size int64, current bool, err error) {
 
 // repair completes the unfinished last line when it only lacks its line feed,
 // and cuts it off otherwise.
-func (l *Ledger) repair(at *chain, end *int64, tail []byte, fresh *[]Record) (notice string, err error) {
+func (l *Ledger) repair(at *chain, end *int64, tail []byte, fresh *[]taken) (notice string, err error) {
 	number := at.lines + 1
 	if r, err := at.next(tail); err == nil {
 		// Its writer can't have acted on it, but all that reads the ledger
@@ -154,8 +177,8 @@ func (l *Ledger) repair(at *chain, end *int64, tail []byte, fresh *[]Record) (no
 		if err := l.write([]byte("\n"), *end+int64(len(tail)), number); err != nil {
 			return "", err
 		}
+		*fresh = append(*fresh, taken{r, at.file, at.spotOf(r, *end, len(tail))})
 		*end += int64(len(tail)) + 1
-		*fresh = append(*fresh, r)
 		return fmt.Sprintf("line %d of the ledger lacked its line feed, which was added: its writer stopped before the line was on disk", number), nil
 	}
 	if err := l.file.Truncate(*end); err != nil {

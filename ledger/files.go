@@ -15,8 +15,8 @@ import (
 	"github.com/papaver-agent/papaver/internal/durable"
 )
 
-// DefaultMaxFile is the size in bytes from which a ledger goes on in a new file.
-const DefaultMaxFile = 16 << 20
+// DefaultMaxFile is the size in bytes from which a ledger goes on in a new file. The newest one is read at every opening.
+const DefaultMaxFile = 4 << 20
 
 const (
 	archivePrefix = "ledger-"
@@ -91,7 +91,7 @@ func numberOf(r io.ReaderAt) (int, error) {
 
 // archives reads the files 1 to before-1 of the ledger in dir, and returns the
 // place before the file after them.
-func archives(dir string, before int, each func(Record)) (chain, error) {
+func archives(dir string, before int, each taker) (chain, error) {
 	var c chain
 	for n := 1; n < before; n++ {
 		path := filepath.Join(dir, ArchiveName(n))
@@ -103,7 +103,7 @@ func archives(dir string, before int, each func(Record)) (chain, error) {
 	return c, nil
 }
 
-func archive(path string, c *chain, each func(Record)) (err error) {
+func archive(path string, c *chain, each taker) (err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s, an older file of the ledger, is missing: %w", path, ErrDamaged)
@@ -112,7 +112,7 @@ func archive(path string, c *chain, each func(Record)) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	_, tail, err := c.follow(f, each)
+	_, tail, err := c.follow(f, 0, each)
 	if err == nil && len(tail) > 0 {
 		err = c.damage("is unfinished, and a newer file goes on from it")
 	}
@@ -141,9 +141,13 @@ func archived(dir string) ([]string, error) {
 // tidy removes what a process left that died while it made a file. The lock is held,
 // so nobody is making one.
 func (l *Ledger) tidy() error {
-	left, err := filepath.Glob(filepath.Join(l.cfg.Dir, "."+FileName+".tmp-*"))
-	for _, path := range left {
-		err = errors.Join(err, os.Remove(path))
+	var err error
+	for _, name := range []string{FileName, archivePrefix + "*" + indexSuffix} {
+		left, globErr := filepath.Glob(filepath.Join(l.cfg.Dir, "."+name+".tmp-*"))
+		err = errors.Join(err, globErr)
+		for _, path := range left {
+			err = errors.Join(err, os.Remove(path))
+		}
 	}
 	return err
 }
@@ -168,7 +172,13 @@ func (l *Ledger) rotate(at chain) error {
 		// that would be written to it.
 		return l.breakOff(at.lines, fmt.Errorf("a new file was begun after it: %w", err))
 	}
-	return l.catchUp()
+	if err := l.catchUp(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.index.sealOlder()
+	return nil
 }
 
 func (l *Ledger) secondName(name string) error {

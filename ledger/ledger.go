@@ -24,6 +24,9 @@ const (
 	// DefaultLockWait is how long an append waits for others. One append
 	// holds the lock for a few milliseconds, a slow disk for perhaps a second.
 	DefaultLockWait = 10 * time.Second
+
+	// DefaultCoarse is that of the coarsest local file systems in use.
+	DefaultCoarse = 2 * time.Second
 )
 
 // Config says which ledger is opened, and for whom.
@@ -34,6 +37,13 @@ type Config struct {
 	Now      func() time.Time // nil: time.Now
 	LockWait time.Duration    // longest wait for other appends; 0: DefaultLockWait
 	MaxFile  int64            // bytes from which the ledger goes on in a new file; 0: DefaultMaxFile
+
+	// Index says what of the ledger can be found again. Every process that has this
+	// ledger open has the same.
+	Index Index
+	// Coarse is how coarse the file system's times may be: what is known of a file is
+	// kept only once its last change is longer ago. 0: DefaultCoarse.
+	Coarse time.Duration
 
 	// OpenFile opens the ledger's file. nil: the function OpenFile.
 	OpenFile func(path string) (File, error)
@@ -55,10 +65,9 @@ type Entry struct {
 	Claim string
 
 	// Unless, when there is one, is asked under the ledger's lock, after what
-	// others appended was read and before anything is written. It gets all
-	// records, which it must not change or keep, and it must not call the
-	// Ledger. Its error is the append's: nothing was written.
-	Unless func(records []Record) error
+	// others appended was read and before anything is written. It must not call
+	// the Ledger. Its error is the append's: nothing was written.
+	Unless func(View) error
 }
 
 // Ledger is an open ledger. It is safe for concurrent use; appends of
@@ -72,13 +81,11 @@ type Ledger struct {
 	turn     chan struct{}
 	lockFile *os.File
 
-	mu      sync.Mutex // guards all below
-	file    File       // the newest that was met; changed only by who has the turn
-	older   []File     // those before it that were open, which somebody may still read
-	at      chain      // the place after the last verified line
-	end     int64      // that place in bytes
-	records []Record
-	owners  map[string]string // round to owner of its latest record
+	mu      sync.RWMutex // guards all below; only who has the turn changes file, at, end and index, and it may read them without
+	file    File         // the newest that was met
+	at      chain        // the place after the last verified line
+	end     int64        // that place in bytes
+	index   *index
 	notices []string
 	broken  error // why no append is possible any more; wraps ErrBroken
 	closed  bool
@@ -102,14 +109,17 @@ func Open(ctx context.Context, cfg Config) (_ *Ledger, err error) {
 	if cfg.MaxFile <= 0 {
 		cfg.MaxFile = DefaultMaxFile
 	}
+	if cfg.Coarse <= 0 {
+		cfg.Coarse = DefaultCoarse
+	}
 	if cfg.OpenFile == nil {
 		cfg.OpenFile = OpenFile
 	}
 	l := &Ledger{
-		cfg:    cfg,
-		path:   filepath.Join(cfg.Dir, FileName),
-		turn:   make(chan struct{}, 1),
-		owners: make(map[string]string),
+		cfg:   cfg,
+		path:  filepath.Join(cfg.Dir, FileName),
+		turn:  make(chan struct{}, 1),
+		index: newIndex(cfg.Index, cfg.Dir, cfg.Coarse),
 	}
 	l.turn <- struct{}{}
 	if err := durable.MkdirAll(cfg.Dir); err != nil {
@@ -162,7 +172,7 @@ func (l *Ledger) first() error {
 	if err != nil {
 		return fmt.Errorf("ledger %s: %w", l.path, err)
 	}
-	l.at, err = archives(l.cfg.Dir, number, l.accept)
+	l.at, err = l.index.archives(number, true)
 	if err != nil {
 		return err
 	}
@@ -194,15 +204,18 @@ func (l *Ledger) Append(ctx context.Context, e Entry) (_ Record, err error) {
 	if err := l.catchUp(); err != nil {
 		return Record{}, err
 	}
-	l.mu.Lock()
-	at, end, owner, records := l.at, l.end, l.owners[e.Round], l.records
-	l.mu.Unlock()
+	at, end := l.at, l.end
+	owner := ""
+	if e.Round != "" {
+		if owner, err = l.index.owner(l.viewLocked().from, e.Round); err != nil {
+			return Record{}, fmt.Errorf("ledger: owner of round %s not known: %w", e.Round, err)
+		}
+	}
 	if e.Round != "" && owner != "" && owner != l.cfg.Owner && owner != e.Claim {
 		return Record{}, fmt.Errorf("round %s, owner %s: %w", e.Round, owner, ErrNotOwner)
 	}
 	if e.Unless != nil {
-		// Records are only ever added, and under the lock by nobody else.
-		if err := e.Unless(records[:len(records):len(records)]); err != nil {
+		if err := e.Unless(l.viewLocked()); err != nil {
 			return Record{}, fmt.Errorf("ledger: kind %s of round %s not written: %w", e.Kind, e.Round, err)
 		}
 	}
@@ -210,9 +223,7 @@ func (l *Ledger) Append(ctx context.Context, e Entry) (_ Record, err error) {
 		if err := l.rotate(at); err != nil {
 			return Record{}, err
 		}
-		l.mu.Lock()
 		at, end = l.at, l.end
-		l.mu.Unlock()
 	}
 	r.Seq, r.Prev = at.seq+1, at.hash
 	// UTC and no monotonic part: the record is what is read back.
@@ -234,8 +245,10 @@ func (l *Ledger) Append(ctx context.Context, e Entry) (_ Record, err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.accept(r)
 	l.at, l.end = at, end+int64(len(line))
+	if err := l.acceptLocked(taken{r, at.file, at.spotOf(r, end, len(line)-1)}); err != nil {
+		return Record{}, err
+	}
 	return r, nil
 }
 
@@ -295,52 +308,6 @@ func (l *Ledger) usable() error {
 	return l.broken
 }
 
-// accept adds a verified record to what is in memory. mu is held.
-func (l *Ledger) accept(r Record) {
-	l.records = append(l.records, r)
-	if r.Round != "" {
-		l.owners[r.Round] = r.Owner
-	}
-}
-
-// Records returns all records, verified, those that others appended included.
-// It takes no lock: the last ones may be lines whose writer is still syncing
-// them. After [ErrBroken] it returns what is known to be on disk. Errors match
-// [ErrDamaged] or [ErrClosed], or are ctx's or the file system's.
-func (l *Ledger) Records(ctx context.Context) ([]Record, error) {
-	// Twice, for the reason given in Read.
-	var err error
-	for range 2 {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		var records []Record
-		if records, err = l.recordsOnce(); !errors.Is(err, ErrDamaged) {
-			return records, err
-		}
-	}
-	return nil, err
-}
-
-func (l *Ledger) recordsOnce() ([]Record, error) {
-	l.mu.Lock()
-	at, end, file, records := l.at, l.end, l.file, slices.Clone(l.records)
-	closed, broken := l.closed, l.broken
-	l.mu.Unlock()
-	if closed {
-		return nil, ErrClosed
-	}
-	if broken != nil {
-		return records, nil
-	}
-	// What is read here isn't kept: it may be cut off again by its writer.
-	met, err := l.follow(place{at, end, file}, func(r Record) { records = append(records, r) })
-	if err := errors.Join(err, closeAll(met.files[1:])); err != nil {
-		return nil, err
-	}
-	return records, nil
-}
-
 // Head returns the sequence number and hash of the last record that this
 // Ledger wrote or met when it last opened or appended. Before the first record
 // they are 0 and the hash of the format line.
@@ -363,13 +330,12 @@ func (l *Ledger) Close() error {
 	<-l.turn
 	defer func() { l.turn <- struct{}{} }()
 	l.mu.Lock()
-	closed := l.closed
-	l.closed = true
-	l.mu.Unlock()
-	if closed {
+	defer l.mu.Unlock()
+	if l.closed {
 		return nil
 	}
-	err := errors.Join(l.lockFile.Close(), closeAll(l.older))
+	l.closed = true
+	err := l.lockFile.Close()
 	if l.file != nil {
 		err = errors.Join(err, l.file.Close())
 	}

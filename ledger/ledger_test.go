@@ -202,27 +202,40 @@ func TestAClaimNamesTheOwnerThatIsGone(t *testing.T) {
 	wantRecords(t, dir, want)
 }
 
+// byKind finds lines by their kinds. A round ends with a line "settled", and goes on after it with "resumed".
+var byKind = ledger.Index{
+	Name: "by kind",
+	Keys: func(r ledger.Record) []string { return []string{r.Kind} },
+	Stand: func(before string, r ledger.Record) (string, bool) {
+		if r.Kind == "settled" || before == "settled" && r.Kind != "resumed" {
+			return "settled", true
+		}
+		return "open", false
+	},
+}
+
+func indexed(c *ledger.Config) { c.Index = byKind }
+
 func TestALineIsWrittenUnlessWhatOthersWroteForbidsIt(t *testing.T) {
 	dir := folder(t)
-	a, b := open(t, dir, "run-a"), open(t, dir, "run-b")
+	a, b := open(t, dir, "run-a", indexed), open(t, dir, "run-b", indexed)
 	want := []ledger.Record{add(t, a, ledger.Entry{Kind: "sending", Round: "r1"})}
 	forbids := errors.New("somebody sends")
-	unless := func(records []ledger.Record) error {
-		for _, r := range records {
-			if r.Kind == "sending" {
-				return forbids
-			}
+	unless := func(v ledger.View) error {
+		records, err := v.Lines("sending")
+		if err != nil || len(records) == 0 {
+			return err
 		}
-		return nil
+		return forbids
 	}
 	// b hasn't read a's line yet: Append must, before it asks.
 	if _, err := b.Append(t.Context(), ledger.Entry{Kind: "sending", Round: "r2", Unless: unless}); !errors.Is(err, forbids) {
 		t.Errorf("a forbidden line: %v", err)
 	}
 	wantRecords(t, dir, want)
-	want = append(want, add(t, b, ledger.Entry{Kind: "sending", Round: "r2", Unless: func(records []ledger.Record) error {
-		if len(records) != 1 {
-			t.Errorf("%d records are shown", len(records))
+	want = append(want, add(t, b, ledger.Entry{Kind: "sending", Round: "r2", Unless: func(v ledger.View) error {
+		if records, err := v.Round("r1"); err != nil || len(records) != 1 {
+			t.Errorf("%d records are shown: %v", len(records), err)
 		}
 		return nil
 	}}))

@@ -8,12 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/papaver-agent/papaver/ledger"
 )
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 // after the append that gave it.
 func child(task, dir, owner string) error {
 	ctx := context.Background()
-	cfg := ledger.Config{Dir: dir, Owner: owner}
+	cfg := ledger.Config{Dir: dir, Owner: owner, Index: byKind, Coarse: time.Nanosecond}
 	if short, ok := strings.CutSuffix(task, " to short files"); ok {
 		task, cfg.MaxFile = short, shortFile
 	}
@@ -75,11 +75,12 @@ var errThere = errors.New("it is there")
 func appendOnce(ctx context.Context, l *ledger.Ledger) error {
 	for i := range appendsEach {
 		kind := fmt.Sprint("n", i)
-		r, err := l.Append(ctx, ledger.Entry{Kind: kind, Unless: func(records []ledger.Record) error {
-			if slices.ContainsFunc(records, func(r ledger.Record) bool { return r.Kind == kind }) {
+		r, err := l.Append(ctx, ledger.Entry{Kind: kind, Unless: func(v ledger.View) error {
+			records, err := v.Lines(kind)
+			if err == nil && len(records) > 0 {
 				return errThere
 			}
-			return nil
+			return err
 		}})
 		if err != nil && !errors.Is(err, errThere) {
 			return err

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 )
 
@@ -24,53 +22,8 @@ type Report struct {
 // covers what stands before the error. It keeps no more than one line in memory.
 func Verify(r io.Reader) (Report, error) {
 	var c chain
-	_, tail, err := c.follow(r, func(Record) {})
+	_, tail, err := c.follow(r, 0, func(Record, int, spot) error { return nil })
 	return c.report(tail), err
-}
-
-// Read returns all records of the ledger whose newest file is at path, those of
-// its older files beside it included, verified like [Verify] and across the
-// files. It takes no lock and changes nothing. A torn last line is left out
-// and reported; for any damage the records before it come with the error.
-func Read(path string) ([]Record, Report, error) {
-	var records []Record
-	var report Report
-	// A live writer can cut off its partial line and write another while we
-	// read: the mixture looks like damage once, real damage twice.
-	var err error
-	for range 2 {
-		records, report, err = readOnce(path)
-		if !errors.Is(err, ErrDamaged) {
-			break
-		}
-	}
-	return records, report, err
-}
-
-func readOnce(path string) (records []Record, _ Report, err error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, Report{}, onlyOlder(path, err)
-	}
-	if err != nil {
-		return nil, Report{}, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	// The newest file first: while the older ones are read, it may become one of them, and stays what it is.
-	number, err := numberOf(f)
-	if err != nil {
-		return nil, Report{}, fmt.Errorf("%s: %w", path, err)
-	}
-	add := func(r Record) { records = append(records, r) }
-	c, err := archives(filepath.Dir(path), number, add)
-	if err != nil {
-		return records, c.report(nil), err
-	}
-	_, tail, err := c.follow(f, add)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", path, err)
-	}
-	return records, c.report(tail), err
 }
 
 // onlyOlder makes missing, the error of a newest file that is not there, one of
@@ -83,19 +36,30 @@ func onlyOlder(path string, missing error) error {
 	return fmt.Errorf("%s is missing, and older files of the ledger are there (%s the newest): %w", path, names[len(names)-1], ErrDamaged)
 }
 
-// Place returns where in a ledger, as Read gave it, a hash stands that somebody
-// remembered as its head: after how many records. False says that it is none of
-// this ledger's: its end was cut off since, or it is another one.
-func Place(records []Record, report Report, hash string) (after uint64, found bool) {
-	for _, r := range records {
-		switch hash {
-		case r.Prev:
-			return r.Seq - 1, true
-		case r.Hash:
-			return r.Seq, true
-		}
+// Place finds where in a ledger a hash stands that somebody remembered as its
+// head. Its zero value has seen no records.
+type Place struct {
+	Hash  string
+	After uint64 // after how many records, once Found
+	Found bool   // when it is not: the ledger's end was cut off since, or it is another one
+}
+
+// Sees looks at the next record of a [Scan].
+func (p *Place) Sees(r Record) {
+	switch {
+	case p.Found:
+	case r.Prev == p.Hash:
+		p.After, p.Found = r.Seq-1, true
+	case r.Hash == p.Hash:
+		p.After, p.Found = r.Seq, true
 	}
-	return report.Records, report.Head == hash
+}
+
+// Ends looks at the scan's report: the head of a ledger without records is that of its format line.
+func (p *Place) Ends(r Report) {
+	if !p.Found && r.Head == p.Hash {
+		p.After, p.Found = r.Records, true
+	}
 }
 
 // chain is a place in a verified ledger: after so many lines of the file with
@@ -112,11 +76,20 @@ func (c *chain) report(tail []byte) Report {
 	return Report{Records: c.seq, Head: c.hash, Torn: len(tail) > 0, Files: c.file}
 }
 
-// follow reads lines from r, which begins at c's place, to the end, moves c
-// over each that verifies and hands its record to each. It returns how many
-// bytes the verified lines have, and the unfinished last line, if there is one.
-func (c *chain) follow(r io.Reader, each func(Record)) (whole int64, tail []byte, err error) {
-	in := bufio.NewReader(r)
+// readSize is how many bytes are read at once.
+const readSize = 64 << 10
+
+func newLines(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, readSize) }
+
+// taker gets a verified record, the number of its file, and where it stands in that. Its error ends the reading.
+type taker = func(r Record, file int, at spot) error
+
+// follow reads lines from r, which begins at c's place and at that offset of its
+// file, to the end, moves c over each that verifies and hands its record to each.
+// It returns how many bytes the verified lines have, and the unfinished last
+// line, if there is one.
+func (c *chain) follow(r io.Reader, offset int64, each taker) (whole int64, tail []byte, err error) {
+	in := newLines(r)
 	for {
 		line, err := readLine(in)
 		switch {
@@ -131,10 +104,12 @@ func (c *chain) follow(r io.Reader, each func(Record)) (whole int64, tail []byte
 		if err != nil {
 			return whole, nil, err
 		}
-		whole += int64(len(line)) + 1
 		if c.lines > 1 {
-			each(rec)
+			if err := each(rec, c.file, c.spotOf(rec, offset+whole, len(line))); err != nil {
+				return whole, nil, err
+			}
 		}
+		whole += int64(len(line)) + 1
 	}
 }
 
@@ -155,6 +130,11 @@ func (c *chain) next(line []byte) (Record, error) {
 	}
 	c.lines, c.seq, c.hash = c.lines+1, rec.Seq, rec.Hash
 	return rec, nil
+}
+
+// spotOf is where the line stands over which c was moved last.
+func (c *chain) spotOf(r Record, off int64, size int) spot {
+	return spot{off: off, sum: sumOf(r.Hash), size: uint32(size), line: uint32(c.lines)}
 }
 
 // checkTail decides whether the bytes after the last line feed may be a torn
