@@ -203,7 +203,7 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 	if a.id, err = randomid.Short(cfg.Rand); err != nil {
 		return nil, fmt.Errorf("a name for the run: %w", err)
 	}
-	if a.ledger, err = ledger.Open(ctx, ledger.Config{Dir: a.home.Ledger(), Owner: a.id, Now: cfg.Now, OpenFile: cfg.OpenLedger}); err != nil {
+	if a.ledger, err = ledger.Open(ctx, ledger.Config{Dir: a.home.Ledger(), Owner: a.id, Now: cfg.Now, OpenFile: cfg.OpenLedger, Index: opsweb.Index()}); err != nil {
 		return nil, ledgerTrouble(err)
 	}
 	for _, notice := range a.ledger.Notices() {

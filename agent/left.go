@@ -18,14 +18,17 @@ import (
 // stands, and how it is settled. It changes nothing but that the files of dead runs in the run folder are cleared away. Errors are
 // the ledger's.
 func Left(h home.Home, now time.Time) ([]attach.Task, error) {
-	records, _, err := ledger.Read(filepath.Join(h.Ledger(), ledger.FileName))
+	var l left
+	err := ledger.Look(filepath.Join(h.Ledger(), ledger.FileName), opsweb.Index(), func(v ledger.View) (err error) {
+		l, err = readLeft(v, "", now)
+		return err
+	})
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	l := readLeft(records, "", now)
 	var tasks []attach.Task
 	at := make(map[string]int)
 	for _, p := range l.rounds {

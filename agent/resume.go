@@ -136,37 +136,60 @@ func (a *Agent) Resume(ctx context.Context, how Resumption) error {
 }
 
 // unsettled reads what the runs before left.
-func (a *Agent) unsettled(ctx context.Context) (left, error) {
-	records, err := a.ledger.Records(ctx)
+func (a *Agent) unsettled(ctx context.Context) (l left, err error) {
+	err = a.ledger.Look(ctx, func(v ledger.View) error {
+		if l, err = readLeft(v, a.id, a.cfg.Now()); err != nil {
+			return err
+		}
+		return l.readChromium(v)
+	})
 	if err != nil {
 		return left{}, ledgerTrouble(err)
 	}
-	return readLeft(records, a.id, a.cfg.Now()), nil
+	return l, nil
 }
 
-// readLeft finds what is unsettled of others than that run.
-func readLeft(records []ledger.Record, run string, now time.Time) left {
-	l := left{visits: make(map[string][]visitLine), chromium: make(map[string][]string)}
-	for _, rec := range records {
-		switch rec.Kind {
-		case lineVisit:
-			var v visitLine
-			if json.Unmarshal(rec.Data, &v) == nil {
-				l.visits[rec.Owner] = append(l.visits[rec.Owner], v)
-			}
-		case lineChromium:
-			var c chromiumLine
-			if json.Unmarshal(rec.Data, &c) == nil {
-				l.chromium[rec.Owner] = append(l.chromium[rec.Owner], c.Profile)
-			}
-		}
+// readLeft finds what is unsettled of others than that run, and in which visits it was met.
+func readLeft(v ledger.View, run string, now time.Time) (left, error) {
+	l := left{visits: make(map[string][]visitLine)}
+	records, err := v.Unended()
+	if err != nil {
+		return left{}, err
 	}
 	for _, p := range opsweb.History(records) {
-		if p.Owner != run && p.Unsettled(now) {
-			l.rounds = append(l.rounds, p)
+		if p.Owner == run || !p.Unsettled(now) {
+			continue
+		}
+		l.rounds = append(l.rounds, p)
+		if _, known := l.visits[p.Began()]; known {
+			continue
+		}
+		lines, err := v.Lines(opsweb.RunKey(lineVisit, p.Began()))
+		if err != nil {
+			return left{}, err
+		}
+		l.visits[p.Began()] = nil
+		for _, rec := range lines {
+			var visit visitLine
+			if json.Unmarshal(rec.Data, &visit) == nil {
+				l.visits[rec.Owner] = append(l.visits[rec.Owner], visit)
+			}
 		}
 	}
-	return l
+	return l, nil
+}
+
+// readChromium finds what the Chromium of each run ran on.
+func (l *left) readChromium(v ledger.View) error {
+	lines, err := v.Lines(opsweb.KindKey(lineChromium))
+	l.chromium = make(map[string][]string)
+	for _, rec := range lines {
+		var c chromiumLine
+		if json.Unmarshal(rec.Data, &c) == nil {
+			l.chromium[rec.Owner] = append(l.chromium[rec.Owner], c.Profile)
+		}
+	}
+	return err
 }
 
 // fits reports whether the flow at hand is the one that met an operation.

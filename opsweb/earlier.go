@@ -16,7 +16,7 @@ import (
 // earlier returns the other rounds of op at the same Company whose approval may be with it and that nobody of this run
 // moves on, and that r has not looked up yet.
 func (r *round) earlier(op operation.Operation) ([]Past, error) {
-	records, err := r.ops.cfg.Ledger.Records(r.ops.life)
+	past, err := r.ops.past(op.ID)
 	if err != nil {
 		return nil, fmt.Errorf("round %s: the ledger could not be read for earlier approvals of its operation: %w", r.id, err)
 	}
@@ -27,7 +27,7 @@ func (r *round) earlier(op operation.Operation) ([]Past, error) {
 	}
 	r.ops.mu.Unlock()
 	var open []Past
-	for _, p := range roundsOf(records, op.ID) {
+	for _, p := range past {
 		if s := p.Approval(); s != nil && !moving[p.ID] && !r.looked[p.place()] && s.OperationID == op.ID && s.Issuer == r.site.company.Issuer {
 			open = append(open, p)
 		}
@@ -99,11 +99,11 @@ func (r *round) heldMeanwhile(ctx context.Context) (move, error) {
 // whichever of the two is asked for. A Company may forget what it performed and return the operation anew (Operations v3,
 // section 7); the ledger does not.
 func (r *round) endedBefore(operationID string, as Outcome) (move, error) {
-	records, err := r.ops.cfg.Ledger.Records(r.ops.life)
+	past, err := r.ops.past(operationID)
 	if err != nil {
 		return move{}, fmt.Errorf("round %s: the ledger could not be read for earlier ends of its operation: %w", r.id, err)
 	}
-	for _, p := range roundsOf(records, operationID) {
+	for _, p := range past {
 		s := p.last()
 		if s == nil || p.ID == r.id || s.Issuer != r.site.company.Issuer || s.OperationID != operationID {
 			continue
@@ -183,11 +183,11 @@ func (r *round) elsewhere(p Past) bool {
 
 // now is the round p as the ledger tells it by now.
 func (r *round) now(p Past) (Past, error) {
-	records, err := r.ops.cfg.Ledger.Records(r.ops.life)
+	past, err := r.ops.past(r.op.ID)
 	if err != nil {
 		return p, fmt.Errorf("round %s: the ledger could not be read for what becomes of round %s: %w", r.id, p.ID, err)
 	}
-	for _, later := range roundsOf(records, r.op.ID) {
+	for _, later := range past {
 		if later.ID == p.ID {
 			return later, nil
 		}

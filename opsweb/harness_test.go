@@ -99,7 +99,7 @@ func newWorldOn(t *testing.T, way http.RoundTripper) *world {
 		way = w.company
 	}
 	var err error
-	w.ledger, err = ledger.Open(t.Context(), ledger.Config{Dir: w.dir, Owner: "run_1", OpenFile: w.disk.open})
+	w.ledger, err = ledger.Open(t.Context(), ledger.Config{Dir: w.dir, Owner: "run_1", OpenFile: w.disk.open, Index: Index()})
 	w.must(err)
 	t.Cleanup(func() { w.must(w.ledger.Close()) })
 	w.ops, err = New(t.Context(), Config{Ledger: w.ledger, Client: &http.Client{Transport: way}, Notify: w.notified, Now: w.now, Ahead: w.ahead})

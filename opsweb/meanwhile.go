@@ -1,7 +1,6 @@
 package opsweb
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,11 +23,15 @@ const maxMeanwhile = 8
 // unless is the condition of the line of a move; nil for a line that has none. The moves are those by which the User is asked,
 // an approval leaves for the first time, an earlier one is taken over, the right to perform is spent, and the operation is said
 // not to be performed.
-func (r *round) unless(m move) func([]ledger.Record) error {
+func (r *round) unless(m move) func(ledger.View) error {
 	switch {
 	case m.on == evQuestion, m.on == evSend, m.on == evApprovedBefore, r.denies(m):
-		return func(records []ledger.Record) error {
-			for _, p := range roundsOf(records, r.op.ID) {
+		return func(v ledger.View) error {
+			rounds, err := roundsOf(v, r.op.ID)
+			if err != nil {
+				return err
+			}
+			for _, p := range rounds {
 				if r.heldBy(p) || (m.on == evQuestion || m.on == evSend) && r.declinedBy(p) {
 					return fmt.Errorf("%w: round %s", errMeanwhile, p.ID)
 				}
@@ -36,8 +39,11 @@ func (r *round) unless(m move) func([]ledger.Record) error {
 			return nil
 		}
 	case m.on == evReplay:
-		return func(records []ledger.Record) error {
-			rounds := roundsOf(records, r.op.ID)
+		return func(v ledger.View) error {
+			rounds, err := roundsOf(v, r.op.ID)
+			if err != nil {
+				return err
+			}
 			at := slices.IndexFunc(rounds, func(p Past) bool { return p.ID == r.id })
 			if at < 0 {
 				return nil // it was approved in no round of the ledger, so no other can have met that
@@ -96,27 +102,32 @@ func (r *round) deniedMeanwhile(ctx context.Context, m move) (move, error) {
 // the hands of another run: a page that asks again gets a new operation for the same action as soon as the first is
 // performed, by whoever. There is no event when nothing speaks against asking.
 func (r *round) repeatsElsewhere() (move, error) {
-	records, err := r.ops.cfg.Ledger.Records(r.ops.life)
-	if err != nil {
-		return move{}, fmt.Errorf("round %s: the ledger could not be read for what it repeats: %w", r.id, err)
-	}
-	r.ops.mu.Lock()
-	defer r.ops.mu.Unlock()
 	own := make(map[string]bool)
+	var ids []string              // of the operations of those rounds
+	same := make(map[string]bool) // whether one of their rounds is of the same act
+	r.ops.mu.Lock()
 	for _, other := range r.ops.rounds {
 		own[other.id] = true
-	}
-	for _, other := range r.ops.rounds {
 		ours := r.act() != nil && r.act() == other.act()
 		if other == r || other.site != r.site || other.op.ID == "" || other.op.ID == r.op.ID || !other.ownLocked(r.held) || r.act() != nil && !ours {
 			continue
 		}
-		for _, p := range roundsOf(records, other.op.ID) {
-			if own[p.ID] || p.last() == nil || p.last().OperationID != other.op.ID || p.last().Issuer != r.site.company.Issuer {
+		ids = append(ids, other.op.ID)
+		same[other.op.ID] = same[other.op.ID] || ours
+	}
+	r.ops.mu.Unlock()
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		past, err := r.ops.past(id)
+		if err != nil {
+			return move{}, fmt.Errorf("round %s: the ledger could not be read for what it repeats: %w", r.id, err)
+		}
+		for _, p := range past {
+			if own[p.ID] || p.last() == nil || p.last().OperationID != id || p.last().Issuer != r.site.company.Issuer {
 				continue
 			}
-			if p.Approval() != nil || ours && p.Outcome == Performed {
-				return settlef(Failed, "the same request was made before for operation %s, which another run approved in round %s; nobody was asked about this one", other.op.ID, p.ID), nil
+			if p.Approval() != nil || same[id] && p.Outcome == Performed {
+				return settlef(Failed, "the same request was made before for operation %s, which another run approved in round %s; nobody was asked about this one", id, p.ID), nil
 			}
 		}
 	}
@@ -154,24 +165,3 @@ func (p Past) seq() uint64 { return p.Records[len(p.Records)-1].Seq }
 
 // place is the round as it stands: by its name and its last line.
 func (p Past) place() string { return fmt.Sprint(p.ID, "@", p.seq()) }
-
-// roundsOf returns, as History does, the rounds in which an approval of the operation left or was taken over. A ledger has
-// thousands of rounds, and few of one operation.
-func roundsOf(records []ledger.Record, operationID string) []Past {
-	theirs := make(map[string]bool)
-	for _, rec := range records {
-		if (rec.Kind == "sending" || rec.Kind == "approved-before") && !theirs[rec.Round] && bytes.Contains(rec.Data, []byte(operationID)) {
-			theirs[rec.Round] = true
-		}
-	}
-	if len(theirs) == 0 {
-		return nil
-	}
-	var few []ledger.Record
-	for _, rec := range records {
-		if theirs[rec.Round] {
-			few = append(few, rec)
-		}
-	}
-	return History(few)
-}

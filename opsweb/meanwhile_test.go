@@ -96,7 +96,7 @@ func (w *world) beside(owner string, g *gate, lives func(string) bool) *world {
 	b.chrome = newChrome(b)
 	b.chrome.live = w.chrome.live
 	var err error
-	b.ledger, err = ledger.Open(w.t.Context(), ledger.Config{Dir: w.dir, Owner: owner, OpenFile: w.disk.open})
+	b.ledger, err = ledger.Open(w.t.Context(), ledger.Config{Dir: w.dir, Owner: owner, OpenFile: w.disk.open, Index: Index()})
 	w.must(err)
 	w.t.Cleanup(func() { w.must(b.ledger.Close()) })
 	b.ops, err = New(w.t.Context(), Config{Ledger: b.ledger, Client: &http.Client{Transport: w.company}, Notify: b.notified, Now: w.now, Rand: g, Lives: lives})

@@ -313,11 +313,11 @@ func (r *round) usedMeanwhile(ctx context.Context) (move, error) {
 // settleResighted settles a round whose process was having the act made again for a new reference. Nothing of it was approved;
 // but the request that may have left is performed when another round's approval covers it.
 func (r *round) settleResighted() (move, error) {
-	records, err := r.ops.cfg.Ledger.Records(r.ops.life)
+	past, err := r.ops.unended()
 	if err != nil {
 		return move{}, fmt.Errorf("round %s: the ledger could not be read for approvals: %w", r.id, err)
 	}
-	for _, p := range History(records) {
+	for _, p := range past {
 		if s := p.Approval(); s != nil && p.ID != r.id && s.Issuer == r.site.company.Issuer {
 			return settlef(Unknown, "the act may have been made again, and the approval of round %s may have been used up by it", p.ID), nil
 		}

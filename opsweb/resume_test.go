@@ -43,7 +43,7 @@ func killAt(t *testing.T, s story, kind string) *world {
 // resumes goes on with the world's one round in a run of its own, with a Chromium that is not used.
 func (w *world) resumes(owner string, flow bool) error {
 	w.t.Helper()
-	l, err := ledger.Open(w.t.Context(), ledger.Config{Dir: w.dir, Owner: owner, OpenFile: w.disk.open, Now: w.now})
+	l, err := ledger.Open(w.t.Context(), ledger.Config{Dir: w.dir, Owner: owner, OpenFile: w.disk.open, Now: w.now, Index: Index()})
 	w.must(err)
 	w.t.Cleanup(func() { w.must(l.Close()) })
 	w.ops, err = New(w.t.Context(), Config{Ledger: l, Client: &http.Client{Transport: w.company}, Lock: w.lock, Notify: w.notified, Now: w.now})
@@ -166,7 +166,7 @@ func TestOfTwoThatTakeARoundOverOneDoes(t *testing.T) {
 		w.must(w.resumes("run_2", false))
 		first := w.ops
 		synctest.Wait()
-		l, err := ledger.Open(t.Context(), ledger.Config{Dir: w.dir, Owner: "run_3", OpenFile: w.disk.open})
+		l, err := ledger.Open(t.Context(), ledger.Config{Dir: w.dir, Owner: "run_3", OpenFile: w.disk.open, Index: Index()})
 		w.must(err)
 		defer func() { w.must(l.Close()) }()
 		other, err := New(t.Context(), Config{Ledger: l, Client: &http.Client{Transport: w.company}})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/browser"
+	"github.com/papaver-agent/papaver/ledger"
 	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/profile"
 )
@@ -20,13 +21,18 @@ func (w *world) lives(owner string) bool {
 // resume goes on with what processes left that have ended, as `run --resume` does, by chance with the flow that met it.
 func (p *process) resume(ctx context.Context) {
 	w := p.world
-	records, err := p.ledger.Records(ctx)
+	var left []opsweb.Past
+	err := p.ledger.Look(ctx, func(v ledger.View) error {
+		records, err := v.Unended()
+		left = opsweb.History(records)
+		return err
+	})
 	if err != nil {
 		p.story("the ledger can't be read: %v", err)
 		return
 	}
 	acts := make(map[int]bool)
-	for _, past := range opsweb.History(records) {
+	for _, past := range left {
 		if past.Owner == p.owner || !past.Unsettled(w.agentNow()) || w.lives(past.Owner) {
 			continue
 		}

@@ -184,7 +184,7 @@ func (w *world) start(number int) *process {
 	p.story("begins")
 	p.chrome = &chrome{p: p, gone: make(chan struct{}), released: make(map[browser.PausedID]chan struct{}), control: true, script: w.chance.one("page", 2)}
 	var err error
-	p.ledger, err = ledger.Open(p.ctx, ledger.Config{Dir: w.dir, Owner: p.owner, OpenFile: p.openDisk, Now: w.agentNow, MaxFile: w.maxFile})
+	p.ledger, err = ledger.Open(p.ctx, ledger.Config{Dir: w.dir, Owner: p.owner, OpenFile: p.openDisk, Now: w.agentNow, MaxFile: w.maxFile, Index: opsweb.Index(), Coarse: time.Nanosecond})
 	if err != nil {
 		p.story("it could not start: %v", err)
 		if !p.isDead() && !strings.Contains(err.Error(), errDiskFull.Error()) && !strings.Contains(err.Error(), errDiskRead.Error()) {

@@ -1,0 +1,71 @@
+package opsweb
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/papaver-agent/papaver/ledger"
+)
+
+// Index is by what the rounds of a ledger are found. Every process that opens a home's ledger opens it with this one.
+func Index() ledger.Index {
+	return ledger.Index{Name: "rounds of operations, 1", Keys: keysOf, Stand: standOf}
+}
+
+// KindKey finds the lines of a kind that belong to no round, sightings excepted.
+func KindKey(kind string) string { return "kind " + kind }
+
+// RunKey finds those among them that one run wrote.
+func RunKey(kind, owner string) string { return "run " + owner + " " + kind }
+
+// approvalKey finds the lines by which an approval of an operation left, or was taken over.
+func approvalKey(operationID string) string { return "approval " + operationID }
+
+func keysOf(rec ledger.Record) []string {
+	switch {
+	case rec.Round == "" && rec.Kind != "sighting":
+		return []string{KindKey(rec.Kind), RunKey(rec.Kind, rec.Owner)}
+	case rec.Kind == "sending", rec.Kind == "approved-before":
+		var s Sent
+		if json.Unmarshal(rec.Data, &s) == nil {
+			return []string{approvalKey(s.OperationID)}
+		}
+	}
+	return nil
+}
+
+// standOf moves a round over a line as take does. It has ended when no later run has anything to do for it or to fear of it:
+// one that is settled as unknown has not, since its approval may be with the Company.
+func standOf(before string, rec ledger.Record) (after string, ended bool) {
+	p := Past{State: Sighted}
+	if state, outcome, known := strings.Cut(before, " "); known {
+		p.State, p.Outcome = State(state), Outcome(outcome)
+	}
+	p.take(rec)
+	return fmt.Sprint(p.State, " ", p.Outcome), p.State.final() && p.Outcome != Unknown
+}
+
+// past returns, as History does, the rounds in which an approval of the operation left or was taken over.
+func (o *Operations) past(operationID string) (found []Past, err error) {
+	err = o.cfg.Ledger.Look(o.life, func(v ledger.View) error {
+		found, err = roundsOf(v, operationID)
+		return err
+	})
+	return found, err
+}
+
+func roundsOf(v ledger.View, operationID string) ([]Past, error) {
+	records, err := v.Rounds(approvalKey(operationID))
+	return History(records), err
+}
+
+// unended returns the rounds of all runs that have not ended, and perhaps some that have.
+func (o *Operations) unended() (found []Past, err error) {
+	err = o.cfg.Ledger.Look(o.life, func(v ledger.View) error {
+		records, err := v.Unended()
+		found = History(records)
+		return err
+	})
+	return found, err
+}
