@@ -14,27 +14,37 @@ type Oddity struct {
 	What   string `json:"what"`
 }
 
-// Audit holds the rounds of a verified ledger against the table: each line has a row in the state that its round was in,
+// Audit holds the rounds of a verified ledger against the table, line by line: each line has a row in the state that its round was in,
 // each round is written by the run that began it or took it over, and an approval leaves only of the revision that the
 // User approved last. A ledger in which it finds nothing is one that this program can have written; that it was written by it
 // nobody can tell.
-func Audit(records []ledger.Record) []Oddity {
-	var odd []Oddity
-	rounds := make(map[string]*audited)
-	for _, rec := range records {
-		if rec.Round == "" {
-			continue
-		}
-		r, known := rounds[rec.Round]
-		if !known {
-			r = &audited{Past: Past{ID: rec.Round, State: Sighted, Owner: rec.Owner}}
-			rounds[rec.Round] = r
-		}
-		for _, what := range r.audit(rec, !known) {
-			odd = append(odd, Oddity{Record: rec.Seq, Round: rec.Round, What: what})
-		}
+//
+// Its zero value has seen no lines.
+type Audit struct {
+	Odd []Oddity // what it found so far
+
+	rounds map[string]*audited
+}
+
+// Sees looks at the next line.
+func (a *Audit) Sees(rec ledger.Record) {
+	if rec.Round == "" {
+		return
 	}
-	return odd
+	r, known := a.rounds[rec.Round]
+	if !known {
+		if a.rounds == nil {
+			a.rounds = make(map[string]*audited)
+		}
+		r = &audited{Past: Past{ID: rec.Round, State: Sighted, Owner: rec.Owner}}
+		a.rounds[rec.Round] = r
+	}
+	for _, what := range r.audit(rec, !known) {
+		a.Odd = append(a.Odd, Oddity{Record: rec.Seq, Round: rec.Round, What: what})
+	}
+	if r.State.final() && r.Outcome != Unknown { // of what may still come, only state and owner matter
+		*r = audited{Past: Past{ID: r.ID, State: r.State, Outcome: r.Outcome, Owner: r.Owner}}
+	}
 }
 
 // audited is a round as far as it was read.

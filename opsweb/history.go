@@ -2,6 +2,7 @@ package opsweb
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 	"time"
 
@@ -19,7 +20,8 @@ type Past struct {
 	Outcome Outcome // when State is Settled
 	Verdict Outcome // what the last revision itself came to, when State is Settled
 	Records []ledger.Record
-	Owner   string // who wrote its last line: the round is its
+	Owner   string    // who wrote its last line: the round is its
+	Met     time.Time // when its first line was written
 
 	Revision  string // of the last terms
 	TermsHash string // theirs
@@ -91,7 +93,7 @@ func History(records []ledger.Record) []Past {
 		}
 		p, known := rounds[rec.Round]
 		if !known {
-			p = &Past{ID: rec.Round, State: Sighted}
+			p = &Past{ID: rec.Round, State: Sighted, Met: rec.Time}
 			rounds[rec.Round] = p
 			order = append(order, rec.Round)
 		}
@@ -104,6 +106,38 @@ func History(records []ledger.Record) []Past {
 	}
 	return list
 }
+
+// Digest reads the rounds of a ledger line by line, as History does, and keeps of each how it stands and none of its lines.
+// Its zero value has seen none.
+type Digest struct {
+	order  []*Past
+	rounds map[string]*Past
+}
+
+// Sees takes the next line in, and returns its round as it stands after it; nil for a line that belongs to none.
+func (d *Digest) Sees(rec ledger.Record) *Past {
+	if rec.Round == "" {
+		return nil
+	}
+	p, known := d.rounds[rec.Round]
+	if !known {
+		if d.rounds == nil {
+			d.rounds = make(map[string]*Past)
+		}
+		p = &Past{ID: rec.Round, State: Sighted, Met: rec.Time}
+		d.rounds[rec.Round] = p
+		d.order = append(d.order, p)
+	}
+	p.Owner = rec.Owner
+	p.take(rec)
+	if p.State.final() {
+		p.sent, p.alive = nil, nil
+	}
+	return p
+}
+
+// Rounds are those that were met, in the order they began.
+func (d *Digest) Rounds() iter.Seq[*Past] { return slices.Values(d.order) }
 
 // take moves the round over a line, and reports whether the line has a place where it stood.
 func (p *Past) take(rec ledger.Record) (placed bool) {

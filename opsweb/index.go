@@ -43,7 +43,7 @@ func standOf(before string, rec ledger.Record) (after string, ended bool) {
 		p.State, p.Outcome = State(state), Outcome(outcome)
 	}
 	p.take(rec)
-	return fmt.Sprint(p.State, " ", p.Outcome), p.State.final() && p.Outcome != Unknown
+	return fmt.Sprint(p.State, " ", p.Outcome), p.State.final() && (p.State != Settled || p.Outcome != Unknown)
 }
 
 // past returns, as History does, the rounds in which an approval of the operation left or was taken over.

@@ -118,6 +118,7 @@ func (r *round) repeatsElsewhere() (move, error) {
 	r.ops.mu.Unlock()
 	slices.Sort(ids)
 	for _, id := range slices.Compact(ids) {
+		ours := same[id]
 		past, err := r.ops.past(id)
 		if err != nil {
 			return move{}, fmt.Errorf("round %s: the ledger could not be read for what it repeats: %w", r.id, err)
@@ -126,7 +127,7 @@ func (r *round) repeatsElsewhere() (move, error) {
 			if own[p.ID] || p.last() == nil || p.last().OperationID != id || p.last().Issuer != r.site.company.Issuer {
 				continue
 			}
-			if p.Approval() != nil || same[id] && p.Outcome == Performed {
+			if p.Approval() != nil || ours && p.Outcome == Performed {
 				return settlef(Failed, "the same request was made before for operation %s, which another run approved in round %s; nobody was asked about this one", id, p.ID), nil
 			}
 		}

@@ -32,30 +32,43 @@ type Signatures struct {
 	Lock    string // the fingerprint of the lock that is in force after the last record; empty when there is none
 }
 
-// CheckAnswers checks, from the records of a ledger alone, that while the home had a lock each answer of the User's carried
-// its signature, over what the line says, and that who removed the lock could open it. The first record that fails is
-// an *[UnsignedError].
-func CheckAnswers(records []ledger.Record) (Signatures, error) {
-	var found Signatures
-	var inForce *lock.Lock
-	for _, rec := range records {
-		var err error
-		switch rec.Kind {
-		case lock.KindSet, lock.KindChanged, lock.KindRemoved:
-			inForce, err = lockOf(rec, inForce)
-		case lineYes, lineNo, lineRerunYes, lineRerunNo:
-			if inForce != nil {
-				if err = checkAnswer(rec, *inForce); err == nil {
-					found.Answers++
-				}
+// AnswerCheck checks, from the lines of a ledger alone, that while the home had a lock each answer of the User's carried
+// its signature, over what the line says, and that who removed the lock could open it. Its zero value has seen no lines.
+type AnswerCheck struct {
+	found   Signatures
+	inForce *lock.Lock
+	failed  *UnsignedError
+}
+
+// Sees looks at the next line.
+func (c *AnswerCheck) Sees(rec ledger.Record) {
+	if c.failed != nil {
+		return
+	}
+	var err error
+	switch rec.Kind {
+	case lock.KindSet, lock.KindChanged, lock.KindRemoved:
+		c.inForce, err = lockOf(rec, c.inForce)
+	case lineYes, lineNo, lineRerunYes, lineRerunNo:
+		if c.inForce != nil {
+			if err = checkAnswer(rec, *c.inForce); err == nil {
+				c.found.Answers++
 			}
 		}
-		if err != nil {
-			return found, &UnsignedError{Seq: rec.Seq, Kind: rec.Kind}
-		}
 	}
-	if inForce != nil {
-		found.Lock = inForce.Fingerprint()
+	if err != nil {
+		c.failed = &UnsignedError{Seq: rec.Seq, Kind: rec.Kind}
+	}
+}
+
+// Found is what the lines so far come to. The first one that fails is an *[UnsignedError].
+func (c *AnswerCheck) Found() (Signatures, error) {
+	if c.failed != nil {
+		return c.found, c.failed
+	}
+	found := c.found
+	if c.inForce != nil {
+		found.Lock = c.inForce.Fingerprint()
 	}
 	return found, nil
 }

@@ -87,7 +87,11 @@ func TestAnAnswerWithoutItsSignatureIsFoundInTheLedger(t *testing.T) {
 		for i := range tc.records {
 			tc.records[i].Seq = uint64(i + 1)
 		}
-		_, err := CheckAnswers(tc.records)
+		var check AnswerCheck
+		for _, rec := range tc.records {
+			check.Sees(rec)
+		}
+		_, err := check.Found()
 		unsigned, found := errors.AsType[*UnsignedError](err)
 		if found != (tc.wrong > 0) || found && (int(unsigned.Seq) != tc.wrong || !errors.Is(err, lock.ErrSignature)) {
 			t.Errorf("%s: %v, want record %d", name, err, tc.wrong)

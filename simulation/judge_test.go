@@ -441,7 +441,11 @@ func (j *judge) ends() {
 	if err != nil {
 		j.w.violates("the ledger does not verify: %v", err)
 	}
-	for _, odd := range opsweb.Audit(records) {
+	var audit opsweb.Audit
+	for _, rec := range records {
+		audit.Sees(rec)
+	}
+	for _, odd := range audit.Odd {
 		j.w.violates("an odd line %d of round %s: %s", odd.Record, odd.Round, odd.What)
 	}
 	if j.w.chance.rate == 0 {

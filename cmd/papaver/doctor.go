@@ -177,7 +177,7 @@ func describeKeys(id *session.Identity, now time.Time) string {
 
 func checkLedger(_ context.Context, p patient) (string, error) {
 	path := filepath.Join(p.dir, "ledger", ledger.FileName)
-	_, report, err := ledger.Read(path)
+	report, err := ledger.Scan(path, func(ledger.Record) error { return nil })
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "none yet", nil

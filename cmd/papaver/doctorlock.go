@@ -10,6 +10,7 @@ import (
 	"github.com/papaver-agent/papaver/internal/home"
 	"github.com/papaver-agent/papaver/ledger"
 	"github.com/papaver-agent/papaver/lock"
+	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/session"
 )
 
@@ -37,9 +38,10 @@ func checkLock(_ context.Context, p patient) (string, error) {
 	case err != nil && !errors.Is(err, lock.ErrNone):
 		return "", sick{err.Error(), "put the file answers/lock.json back from a copy of yours"}
 	}
-	records, _, unread := ledger.Read(filepath.Join(h.Ledger(), ledger.FileName))
+	var answers opsweb.AnswerCheck
+	_, unread := ledger.Scan(filepath.Join(h.Ledger(), ledger.FileName), func(r ledger.Record) error { answers.Sees(r); return nil })
 	if unread == nil { // else the ledger's own check tells
-		if t := new(verified).signatures(h, records); t != nil {
+		if t := new(verified).signatures(h, answers); t != nil {
 			return "", sick{t.Error(), t.Next}
 		}
 	}

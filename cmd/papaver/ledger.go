@@ -39,39 +39,39 @@ func runLedger(_ context.Context, e env, args []string) error {
 		return err
 	}
 	path := filepath.Join(h.Ledger(), ledger.FileName)
-	records, report, err := ledger.Read(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // nothing has happened yet
-		if words[0] == "verify" {
-			fmt.Fprintln(e.stderr, "papaver: there is no ledger yet")
-		}
-	}
-	if err != nil {
-		if f.json && words[0] == "verify" {
-			out := lines{w: e.stdout}
-			out.write(verifiedAs(report, err))
-		}
-		return mistrust(path, report, err)
-	}
 	switch words[0] {
 	case "list":
-		if !f.json {
-			listLocks(e, records)
-		}
-		return listRounds(e, f, opsweb.History(records))
+		return listRounds(e, f, path)
 	case "show":
-		return showRound(e, f, opsweb.History(records), words[1])
+		return showRound(e, f, path, words[1])
 	case "verify":
-		return verify(e, f, h, path, records, report, *head)
+		return verify(e, f, h, path, *head)
 	case "export":
-		out := lines{w: e.stdout}
-		for _, r := range records {
-			out.write(r)
-		}
-		return out.failed()
+		return export(e, path)
 	default:
 		return usagef("papaver ledger has list, show, verify and export, not %q", words[0])
 	}
+}
+
+// scanned is ledger.Scan, and its trouble for people; a ledger that is not there has no records: nothing has happened yet.
+func scanned(path string, each func(ledger.Record) error) error {
+	report, err := ledger.Scan(path, each)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return mistrust(path, report, err)
+}
+
+// export writes all records, once it is certain that they are whole.
+func export(e env, path string) error {
+	if err := scanned(path, func(ledger.Record) error { return nil }); err != nil {
+		return err
+	}
+	out := lines{w: e.stdout}
+	if err := scanned(path, func(r ledger.Record) error { out.write(r); return out.failed() }); out.failed() == nil {
+		return err
+	}
+	return out.failed()
 }
 
 // mistrust says of a ledger that can't be read whole what to do.
@@ -96,10 +96,24 @@ type listedRound struct {
 	Restart string         `json:"restart,omitempty"` // what a later process may do with it
 }
 
-func listRounds(e env, f *flags, rounds []opsweb.Past) error {
-	out := lines{w: e.stdout}
-	for _, p := range rounds {
-		item := listedRound{Round: p.ID, Began: p.Records[0].Time, Company: p.Company, OpID: p.OpID, State: p.State, Outcome: p.Outcome}
+func listRounds(e env, f *flags, path string) error {
+	var digest opsweb.Digest
+	var locks []ledger.Record
+	if err := scanned(path, func(r ledger.Record) error {
+		if digest.Sees(r) == nil && lockLines[r.Kind] != "" {
+			locks = append(locks, r)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	if !f.json {
+		listLocks(e, locks)
+	}
+	out, met := lines{w: e.stdout}, false
+	for p := range digest.Rounds() {
+		met = true
+		item := listedRound{Round: p.ID, Began: p.Met, Company: p.Company, OpID: p.OpID, State: p.State, Outcome: p.Outcome}
 		if p.State != opsweb.Settled {
 			item.Restart = p.Restart()
 		}
@@ -114,31 +128,37 @@ func listRounds(e env, f *flags, rounds []opsweb.Past) error {
 		fmt.Fprintf(e.stdout, "%s  %s  %s  %s  %s\n", p.ID, item.Began.Local().Format(time.DateTime),
 			plaintext.Domain(p.Company), stands, plaintext.Line(p.Summary, 60))
 	}
-	if len(rounds) == 0 && !f.json {
+	if !met && !f.json {
 		fmt.Fprintln(e.stderr, "papaver: no operation has been met yet")
 	}
 	return out.failed()
 }
 
+var lockLines = map[string]string{lock.KindSet: "the lock was set", lock.KindChanged: "the lock got another passphrase", lock.KindRemoved: "the lock was removed"}
+
 // listLocks says when the home's lock was set, changed and removed.
 func listLocks(e env, records []ledger.Record) {
-	says := map[string]string{lock.KindSet: "the lock was set", lock.KindChanged: "the lock got another passphrase", lock.KindRemoved: "the lock was removed"}
 	for _, r := range records {
 		var note lock.Note
-		if what, ok := says[r.Kind]; ok {
-			if json.Unmarshal(r.Data, &note) != nil || note.Check(r.Kind) != nil {
-				what += ", by somebody who could not open it"
-			}
-			fmt.Fprintf(e.stdout, "record %d  %s  %s\n", r.Seq, r.Time.Local().Format(time.DateTime), what)
+		what := lockLines[r.Kind]
+		if json.Unmarshal(r.Data, &note) != nil || note.Check(r.Kind) != nil {
+			what += ", by somebody who could not open it"
 		}
+		fmt.Fprintf(e.stdout, "record %d  %s  %s\n", r.Seq, r.Time.Local().Format(time.DateTime), what)
 	}
 }
 
-func showRound(e env, f *flags, rounds []opsweb.Past, id string) error {
-	for _, p := range rounds {
-		if p.ID != id {
-			continue
+func showRound(e env, f *flags, path, id string) error {
+	var records []ledger.Record
+	if err := scanned(path, func(r ledger.Record) error {
+		if r.Round == id {
+			records = append(records, r)
 		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, p := range opsweb.History(records) {
 		out := lines{w: e.stdout}
 		for _, r := range p.Records {
 			if f.json {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/papaver-agent/papaver/internal/home"
 	"github.com/papaver-agent/papaver/internal/plaintext"
@@ -49,15 +50,35 @@ func verifiedAs(r ledger.Report, err error) verified {
 }
 
 // verify says what the chain, a head that somebody remembered, and the rounds' own table say of a ledger that was read whole.
-func verify(e env, f *flags, h home.Home, path string, records []ledger.Record, r ledger.Report, head string) error {
+func verify(e env, f *flags, h home.Home, path, head string) error {
+	var audit opsweb.Audit
+	var answers opsweb.AnswerCheck
+	remembered := ledger.Place{Hash: head}
+	r, err := ledger.Scan(path, func(rec ledger.Record) error {
+		audit.Sees(rec)
+		answers.Sees(rec)
+		remembered.Sees(rec)
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintln(e.stderr, "papaver: there is no ledger yet")
+		err = nil
+	}
+	if err != nil {
+		if f.json {
+			out := lines{w: e.stdout}
+			out.write(verifiedAs(r, err))
+		}
+		return mistrust(path, r, err)
+	}
 	v := verifiedAs(r, nil)
-	v.Odd = opsweb.Audit(records)
-	unlocked := v.signatures(h, records)
+	v.Odd = audit.Odd
+	unlocked := v.signatures(h, answers)
 	if head != "" {
-		after, found := ledger.Place(records, r, head)
-		v.Remembered = &found
-		if found {
-			since := r.Records - after
+		remembered.Ends(r)
+		v.Remembered = &remembered.Found
+		if remembered.Found {
+			since := r.Records - remembered.After
 			v.Since = &since
 		}
 	}
@@ -86,8 +107,8 @@ func verify(e env, f *flags, h home.Home, path string, records []ledger.Record, 
 }
 
 // signatures checks the User's answers against the locks that the ledger knows, and the last of these against the home's.
-func (v *verified) signatures(h home.Home, records []ledger.Record) *trouble.Error {
-	found, err := opsweb.CheckAnswers(records)
+func (v *verified) signatures(h home.Home, answers opsweb.AnswerCheck) *trouble.Error {
+	found, err := answers.Found()
 	v.Signed, v.Lock = found.Answers, found.Lock
 	if unsigned, ok := errors.AsType[*opsweb.UnsignedError](err); ok {
 		v.Unsigned = unsigned.Seq
