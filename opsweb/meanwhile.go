@@ -22,8 +22,8 @@ var errMeanwhile = errors.New("another round holds the operation")
 const maxMeanwhile = 8
 
 // unless is the condition of the line of a move; nil for a line that has none. The moves are those by which the User is asked,
-// an approval leaves for the first time, an earlier one is taken over, the right to perform is spent, and the operation is said
-// not to be performed.
+// an approval leaves, an earlier one is taken over, the right to perform is spent, and the operation is said not to be
+// performed.
 func (r *round) unless(m move) func([]ledger.Record) error {
 	switch {
 	case m.on == evQuestion, m.on == evSend, m.on == evApprovedBefore, r.denies(m):
@@ -33,17 +33,24 @@ func (r *round) unless(m move) func([]ledger.Record) error {
 					return fmt.Errorf("%w: round %s", errMeanwhile, p.ID)
 				}
 			}
+			if p, elsewhere := r.repeated(records); elsewhere && (m.on == evQuestion || m.on == evSend) {
+				return fmt.Errorf("%w: round %s", errMeanwhile, p.ID)
+			}
 			return nil
 		}
-	case m.on == evReplay:
+	case m.on == evReplay, m.on == evSendAgain:
 		return func(records []ledger.Record) error {
 			rounds := roundsOf(records, r.op.ID)
 			at := slices.IndexFunc(rounds, func(p Past) bool { return p.ID == r.id })
 			if at < 0 {
 				return nil // it was approved in no round of the ledger, so no other can have met that
 			}
+			since := rounds[at].seq()
+			if m.on == evSendAgain {
+				since = rounds[at].triedAt() // a process that took the round over has a line of its own after that
+			}
 			for _, p := range rounds {
-				if p.ID != r.id && r.about(p) && p.usedSince(rounds[at].seq()) {
+				if p.ID != r.id && r.about(p) && p.usedSince(since) {
 					return fmt.Errorf("%w: round %s", errMeanwhile, p.ID)
 				}
 			}
@@ -100,6 +107,14 @@ func (r *round) repeatsElsewhere() (move, error) {
 	if err != nil {
 		return move{}, fmt.Errorf("round %s: the ledger could not be read for what it repeats: %w", r.id, err)
 	}
+	if p, elsewhere := r.repeated(records); elsewhere {
+		return settlef(Failed, "the same request was made before for operation %s, which another run approved in round %s; nothing of this one was approved", p.last().OperationID, p.ID), nil
+	}
+	return move{}, nil
+}
+
+// repeated returns the round of another run that approved the operation for which r's request was made before in this one.
+func (r *round) repeated(records []ledger.Record) (Past, bool) {
 	r.ops.mu.Lock()
 	defer r.ops.mu.Unlock()
 	own := make(map[string]bool)
@@ -116,11 +131,11 @@ func (r *round) repeatsElsewhere() (move, error) {
 				continue
 			}
 			if p.Approval() != nil || ours && p.Outcome == Performed {
-				return settlef(Failed, "the same request was made before for operation %s, which another run approved in round %s; nobody was asked about this one", other.op.ID, p.ID), nil
+				return p, true
 			}
 		}
 	}
-	return move{}, nil
+	return Past{}, false
 }
 
 // heldBy reports whether the round p, another one of r's operation, holds it: what was approved in it was performed, or may
@@ -147,6 +162,17 @@ func (p Past) usedSince(seq uint64) bool {
 		effect := r.Kind == "sending" || r.Kind == "sending-again" || r.Kind == "approved-before" || r.Kind == "replaying"
 		return r.Seq > seq && (effect || r.Kind == "settled" && p.Outcome == Performed)
 	})
+}
+
+// triedAt is the place of the line of the last try to send the round's approval.
+func (p Past) triedAt() uint64 {
+	var at uint64
+	for _, r := range p.Records {
+		if r.Kind == "sending" || r.Kind == "sending-again" {
+			at = r.Seq
+		}
+	}
+	return at
 }
 
 // seq is the place of the round's last line.
