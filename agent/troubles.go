@@ -98,7 +98,7 @@ func forgottenTrouble(c *company.Company, s Step) error {
 		What:   fmt.Sprintf("%s no longer knew the Session when step %d (%s) was made", c.Domain, s.Number+1, s.Act.Kind),
 		Done:   fmt.Sprintf("the %d steps before it; the browser has been joined anew, and this step was met as a stranger's", s.Number),
 		Undone: "nothing was asked or approved, and the steps after it were not made",
-		Next:   "look at what the site made of it, then run the flow again",
+		Next:   "look at what the site made of it, then run the task again",
 		Kind:   ErrForgotten,
 	}
 }

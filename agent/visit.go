@@ -15,6 +15,7 @@ import (
 	"github.com/papaver-agent/papaver/join"
 	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/session"
+	"github.com/papaver-agent/papaver/trace"
 )
 
 // closeTimeout bounds the end of a browser context.
@@ -71,7 +72,9 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	}
 	v := &Visit{agent: a, domain: where.Domain(), lost: make(map[string]int), joining: make(chan struct{}, 1)}
 	a.progress.doing("reading what " + where.Domain() + " publishes")
-	v.company, err = company.Discover(ctx, a.client, where, company.Options{Profile: a.cfg.Profile, Cache: a.documents()})
+	finding, span := trace.Begin(ctx, trace.Discovery)
+	v.company, err = company.Discover(finding, a.client, where, company.Options{Profile: a.cfg.Profile, Cache: a.documents()})
+	span.End(trace.Failed(err))
 	why := ""
 	switch {
 	case errors.Is(err, company.ErrNothingPublished):
@@ -96,7 +99,10 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	if err := a.startBrowser(ctx); err != nil {
 		return nil, err
 	}
-	if v.context, err = a.browser.NewContext(ctx); err != nil {
+	opening, span := trace.Begin(ctx, trace.Tab)
+	v.context, err = a.browser.NewContext(opening)
+	span.End(trace.Failed(err))
+	if err != nil {
 		return nil, browserTrouble(err, "the browser was started", "no page was opened")
 	}
 	if why != "" {
@@ -152,7 +158,9 @@ func (a *Agent) startBrowser(ctx context.Context) error {
 		OnProfile: func(dir string) error { return a.writeLine(ctx, lineChromium, chromiumLine{Profile: dir}) }, // what [Agent.Resume] ends
 		Watch:     opsweb.Header, OnHeld: a.ops.Held, OnLimited: a.limited, Now: a.cfg.Now,
 	}
-	b, err := browser.Start(ctx, cfg)
+	starting, span := trace.Begin(ctx, trace.Chromium)
+	b, err := browser.Start(starting, cfg)
+	span.End(trace.Failed(err))
 	if err == nil {
 		if err = a.checked(ctx, b, cfg); err != nil {
 			err = errors.Join(err, b.Close(ctx))
@@ -235,7 +243,9 @@ func (v *Visit) step(ctx context.Context, s Step, rest func(context.Context, bro
 		made, err = v.act(ctx, s.Act)
 	}
 	if err == nil {
-		err = rest(ctx, v.context.ID())
+		resting, span := trace.Begin(ctx, trace.Settle)
+		err = rest(resting, v.context.ID())
+		span.End(trace.Failed(err))
 	}
 	result := Result{Made: made}
 	if made != nil {
@@ -250,7 +260,10 @@ func (v *Visit) step(ctx context.Context, s Step, rest func(context.Context, bro
 	}
 	result.Outcomes = a.ops.OutcomesOf(made)
 	if result.performed() { // the page goes on only now to where the act leads
-		if err := v.context.Arrived(ctx, made); err != nil {
+		arriving, span := trace.Begin(ctx, trace.Page, trace.Step(s.Number))
+		err := v.context.Arrived(arriving, made)
+		span.End(trace.Failed(err))
+		if err != nil {
 			a.progress.step(s.Number, attach.StepFailed)
 			return result, stepTrouble(ctx, s, true, err, a.ops.Standing())
 		}
@@ -299,7 +312,9 @@ func (v *Visit) refusal(s Step, made *browser.Made) error {
 func (v *Visit) Settle(ctx context.Context) error {
 	ctx, cancel := v.agent.within(ctx)
 	defer cancel()
-	v.context.Quiet(ctx)
+	quiet, span := trace.Begin(ctx, trace.Page)
+	v.context.Quiet(quiet)
+	span.End()
 	if err := v.agent.ops.Settle(ctx, true); err != nil {
 		return runTrouble(ctx, err, v.agent.ops.Standing())
 	}
@@ -342,7 +357,7 @@ func stepTrouble(ctx context.Context, s Step, begun bool, err error, standing []
 	t.What = fmt.Sprintf("step %d (%s) was not finished", s.Number+1, s.Act.Kind)
 	t.Done = fmt.Sprintf("the %d steps before it", s.Number)
 	t.Undone = "this step and those after it"
-	t.Next = "look at the page the step is for, then run the flow again"
+	t.Next = "look at the page the step is for, then run the task again"
 	if begun {
 		t.Done += ", and this one was begun: its request may have reached the site"
 		t.Undone = "the steps after it"

@@ -96,8 +96,9 @@ func (m *model) leaves(b *bench) {
 	}
 }
 
-// A model shops, a person in papaver tui of the same home answers, and what the person approved is performed once. Nothing
-// of the join and no secret is in what the model reads. The client goes while a question is open: nothing is left.
+// A model shops, a person in papaver tui of the same home answers, and what the person approved is performed once; what is
+// refused, declined or expires is told so, and not performed. Nothing of the join and no secret is in what the model reads. The
+// client goes while a question is open: nothing is left.
 //
 // Clauses: OPS3-5.05, OPS3-5.06
 func TestAModelActsAndAPersonApproves(t *testing.T) {
@@ -105,7 +106,8 @@ func TestAModelActsAndAPersonApproves(t *testing.T) {
 	b := atCompany(t)
 	keys := privateKeys(t, b)
 	u := b.sit(100, 60, nil, "tui")
-	m := b.model()
+	papers := uploadFolder(t, b)
+	m := b.model(append(uploadSite(b), "--uploads", papers)...)
 	if text, data := m.calls("poppy_join", `{"company":"`+b.ready.Company+`"}`); data["status"] != "joined" || data["sid"] == "" {
 		t.Fatalf("join: %s", text)
 	}
@@ -135,6 +137,10 @@ func TestAModelActsAndAPersonApproves(t *testing.T) {
 		t.Errorf("the round: %v", data)
 	}
 
+	m.endings(b, u, papers)
+	b.counted(1, 1)
+
+	m.calls("poppy_join", `{"company":"`+b.ready.Company+`"}`)
 	m.calls("browser_navigate", `{"url":"`+b.ready.Company+`/membership"}`)
 	if _, data = m.calls("browser_click", `{"target":"#cancel-membership"}`); data["status"] != "waiting_for_user" {
 		t.Fatalf("cancel: %v", data)
