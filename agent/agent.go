@@ -67,6 +67,7 @@ import (
 	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/profile"
+	"github.com/papaver-agent/papaver/trace"
 )
 
 // requestTimeout bounds one request of ours, its answer included.
@@ -110,6 +111,10 @@ type Config struct {
 	// fault can be had at each of them.
 	OpenLedger func(path string) (ledger.File, error)
 	Wrap       func(http.RoundTripper) http.RoundTripper
+
+	// Trace gets the run's timeline: when each part of it began and ended, and no secret. The caller closes it after the agent.
+	// Nil: none is made.
+	Trace *trace.Timeline
 
 	// Events is told what happens, in order. It must not block, and it must not call the agent.
 	Events func(Event)
@@ -174,6 +179,7 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 			return nil, fmt.Errorf("agent: allowed hosts: %w", err)
 		}
 	}
+	ctx = cfg.Trace.In(ctx)
 	a := &Agent{cfg: cfg, rounds: newRoundEvents()}
 	a.pace = pace.New(pace.Config{Company: a.visits.company, Told: a.held, Now: cfg.Now})
 	a.clocks = skew.New(skew.Config{Company: a.visits.company, Told: a.clockDiffers, Now: cfg.Now})
@@ -184,10 +190,15 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 			a.release()
 		}
 	}()
+	ctx, span := trace.Begin(ctx, trace.Open)
+	defer func() { span.End(trace.Failed(err)) }()
 	if a.reach, err = reach.New(reach.Config{ConnectTo: cfg.ConnectTo, CACerts: cfg.CACerts}); err != nil {
 		return nil, err
 	}
 	a.client = a.reach.Client(requestTimeout)
+	if cfg.Trace != nil {
+		a.client.Transport = traced{a.client.Transport}
+	}
 	if cfg.Wrap != nil {
 		a.client.Transport = cfg.Wrap(a.client.Transport)
 	}
@@ -297,6 +308,8 @@ func (a *Agent) Close(ctx context.Context) error {
 	b := a.browser
 	a.mu.Unlock()
 
+	ctx, span := trace.Begin(a.tracing(ctx), trace.Close)
+	defer span.End()
 	a.ops.Conclude(ctx)
 	a.end(ErrClosed)
 	var err error
@@ -350,9 +363,17 @@ func (a *Agent) emit(e Event) {
 	a.cfg.Events(e)
 }
 
+// tracing returns ctx with the run's timeline in it, if there is one.
+func (a *Agent) tracing(ctx context.Context) context.Context {
+	if trace.On(ctx) {
+		return ctx
+	}
+	return a.cfg.Trace.In(ctx)
+}
+
 // within returns ctx that also ends when the run does; its cause then says why.
 func (a *Agent) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(a.tracing(ctx))
 	stop := context.AfterFunc(a.life, func() { cancel(context.Cause(a.life)) })
 	return ctx, func() { stop(); cancel(nil) }
 }
