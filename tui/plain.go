@@ -2,15 +2,11 @@ package tui
 
 import (
 	"context"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/charmbracelet/x/term"
 
 	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/attach"
@@ -38,7 +34,7 @@ type plainModel struct {
 	arming  arming
 	ending  error
 	leaving bool // everything is said; quit when it is printed
-	resized chan os.Signal
+	ticking bool // a tick is due
 }
 
 // asking is a question while it is being read and answered.
@@ -54,33 +50,12 @@ type asking struct {
 func newPlainModel(cfg Config, d *device) *plainModel {
 	return &plainModel{
 		keeper: newKeeper(cfg, cfg.Now()), cfg: cfg, d: d, painter: newPainter(false, cfg.Unicode, cfg.Now().Location()), inbox: newInbox(charset{cfg.Unicode}), told: map[string]bool{},
-		resized: make(chan os.Signal, 1),
 	}
 }
 
 // Init implements tea.Model.
 func (m *plainModel) Init() tea.Cmd {
-	return tea.Batch(m.size(false), nextView(m.d, m.cfg.Feed), m.d.after(tickTime, tickMsg{}))
-}
-
-// size tells the terminal's size: at once, or when it changes.
-func (m *plainModel) size(wait bool) tea.Cmd {
-	return m.d.do(func(ctx context.Context) tea.Msg {
-		if wait {
-			signal.Notify(m.resized, syscall.SIGWINCH)
-			defer signal.Stop(m.resized)
-			select {
-			case <-m.resized:
-			case <-ctx.Done():
-				return nil
-			}
-		}
-		w, h, err := term.GetSize(m.d.Fd())
-		if err != nil || w == 0 || h == 0 {
-			w, h = 80, 24 // a serial line tells no size
-		}
-		return tea.WindowSizeMsg{Width: w, Height: h}
-	})
+	return tea.Batch(m.d.size(), nextView(m.d, m.cfg.Feed))
 }
 
 // Update implements tea.Model.
@@ -98,7 +73,6 @@ func (m *plainModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.ask(m.asking.q, now)
 		}
 		m.next(now)
-		cmd = m.size(true)
 	case viewMsg:
 		news := m.changed(msg.view, now)
 		cmd = tea.Batch(nextView(m.d, m.cfg.Feed), ring(m.d, m.cfg.Bell && news))
@@ -107,7 +81,7 @@ func (m *plainModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tickMsg:
 		m.keeper.pass(now)
 		m.remind(now)
-		cmd = m.d.after(tickTime, tickMsg{})
+		m.ticking = false
 	case printedMsg:
 		m.busy = false
 		m.printed(now)
@@ -149,7 +123,16 @@ func (m *plainModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	default:
 		m.arming.disturb(now)
 	}
-	return m, tea.Batch(cmd, m.print(), m.wake(now))
+	return m, tea.Batch(cmd, m.print(), m.wake(now), m.tick())
+}
+
+// tick comes back in a second where a deadline passes, or the lock stays open.
+func (m *plainModel) tick() tea.Cmd {
+	if m.ticking || m.asking == nil && m.unlock == nil && m.keeper.key == nil {
+		return nil
+	}
+	m.ticking = true
+	return m.d.after(tickTime, tickMsg{})
 }
 
 // wake comes back when the answer keys begin to count.
