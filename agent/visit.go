@@ -57,9 +57,9 @@ type Result struct {
 	Outcomes []opsweb.Outcome
 }
 
-// Visit finds out what the site at address publishes, starts the Chromium, and joins it to a Session there, signed in
-// where [Config] asks for that. A site that publishes nothing, or no join, is visited as an ordinary one. A Company whose
-// documents cannot be read, or do not agree, is an error before the Chromium starts.
+// Visit finds out what the site at address publishes while it starts the Chromium, and joins that to a Session there, signed
+// in where [Config] asks for that. A site that publishes nothing, or no join, is visited as an ordinary one. A Company whose
+// documents cannot be read, or do not agree, is an error before a page is opened.
 func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	ctx, cancel := a.within(ctx)
 	defer cancel()
@@ -72,6 +72,8 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	}
 	v := &Visit{agent: a, domain: where.Domain(), lost: make(map[string]int), joining: make(chan struct{}, 1)}
 	a.progress.doing("reading what " + where.Domain() + " publishes")
+	opened := a.open(ctx) // takes longer than all that is done meanwhile
+	defer opened.done()
 	finding, span := trace.Begin(ctx, trace.Discovery)
 	v.company, err = company.Discover(finding, a.client, where, company.Options{Profile: a.cfg.Profile, Cache: a.documents()})
 	span.End(trace.Failed(err))
@@ -96,14 +98,9 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	if err := a.writeVisit(ctx, where.Domain()); err != nil {
 		return nil, err
 	}
-	if err := a.startBrowser(ctx); err != nil {
+	a.progress.doing("starting Chromium")
+	if v.context, err = opened.wait(); err != nil {
 		return nil, err
-	}
-	opening, span := trace.Begin(ctx, trace.Tab)
-	v.context, err = a.browser.NewContext(opening)
-	span.End(trace.Failed(err))
-	if err != nil {
-		return nil, browserTrouble(err, "the browser was started", "no page was opened")
 	}
 	if why != "" {
 		a.emit(Event{Time: a.cfg.Now(), Name: "visiting", Body: Visiting{Company: where.Domain(), Why: why}})
@@ -134,50 +131,6 @@ func (a *Agent) documents() *company.Cache {
 		return nil
 	}
 	return cache
-}
-
-// startBrowser starts the run's one Chromium, whose end ends the run.
-func (a *Agent) startBrowser(ctx context.Context) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed {
-		return ErrClosed
-	}
-	if a.browser != nil {
-		return nil
-	}
-	a.progress.doing("starting Chromium")
-	how := a.reach.Chromium(ctx)
-	for _, notice := range how.Notices {
-		a.cfg.Logger.Warn("a named host is not trusted", "why", notice)
-	}
-	cfg := browser.Config{
-		Driver: a.cfg.Driver, Bin: a.cfg.Chromium, NoSandbox: a.cfg.NoSandbox, Headful: a.cfg.Headful,
-		HostResolverRules: how.HostResolverRules, LeafKeys: how.LeafKeys, Private: a.reach.Named, UsersOwn: a.own.holds,
-		Allowed: a.cfg.Allowed, OnKeptOff: a.offLimits,
-		OnProfile: func(dir string) error { return a.writeLine(ctx, lineChromium, chromiumLine{Profile: dir}) }, // what [Agent.Resume] ends
-		Watch:     opsweb.Header, OnHeld: a.ops.Held, OnLimited: a.limited, Now: a.cfg.Now,
-	}
-	starting, span := trace.Begin(ctx, trace.Chromium)
-	b, err := browser.Start(starting, cfg)
-	span.End(trace.Failed(err))
-	if err == nil {
-		if err = a.checked(ctx, b, cfg); err != nil {
-			err = errors.Join(err, b.Close(ctx))
-		}
-	}
-	if err != nil {
-		return browserTrouble(err, "what the site publishes was read", "no page was opened")
-	}
-	a.browser = b
-	a.running.Go(func() {
-		select {
-		case <-b.Gone():
-			a.end(browser.ErrGone)
-		case <-a.life.Done():
-		}
-	})
-	return nil
 }
 
 // Do makes one step and waits until the operations it met are settled. The wait has no deadline of its own: each

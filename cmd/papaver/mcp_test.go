@@ -169,7 +169,7 @@ func TestMCPListsItsToolsInAnEmptyHome(t *testing.T) {
 	if left := filesIn(b.home); len(left) > 0 && !strings.Contains(left[0], "no such file") {
 		t.Errorf("the list made %q", left)
 	}
-	if text, _ := m.calls("poppy_join", `{"company":"https://nowhere.test"}`); !strings.Contains(text, "Not done: no browser was started") {
+	if text, _ := m.calls("poppy_join", `{"company":"https://nowhere.test"}`); !strings.Contains(text, "Not done: no page was opened") {
 		t.Errorf("a call says %q", text)
 	}
 	m.leaves(b)
