@@ -73,3 +73,37 @@ func TestEveryKeyOfTheSchemaIsKnown(t *testing.T) {
 		}
 	}
 }
+
+// A selector that can match nothing is named before anything runs; beside one that may, it is a notice.
+func TestASelectorThatIsNoneIsNamed(t *testing.T) {
+	t.Parallel()
+	for selector, why := range map[string]string{
+		"###": "a name is missing after #", "a.": "after .", ".a > ": "a part is missing", "> a": "a part is missing", "a[b": "[ is not closed", "a]": "] closes nothing",
+		`a[b="c]`: "is not closed", ":not(.a": "( is not closed", " ": "it is empty", "aria/": "the name is missing", "text/ ": "the name is missing", "xpath/": "it is empty",
+		"xpath//[[": "[ is not closed", `xpath//a[text()="b]`: "is not closed", "pierce/a..b": "after .",
+	} {
+		quoted, err := json.Marshal(selector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := flow.Parse(recording(`{"type": "click", "selectors": [[`+string(quoted)+`]]}`), flow.Values{}); err == nil || !strings.Contains(err.Error(), "steps[0].selectors[0]: ") || !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: %v, want %q", selector, err, why)
+		}
+		f, err := flow.Parse(recording(`{"type": "click", "selectors": [["#a"], [`+string(quoted)+`]]}`), flow.Values{})
+		if err != nil || len(f.Notices) != 1 || f.Notices[0].Place != "steps[0].selectors[1]" || len(f.Steps[0].Act.Selectors) != 2 {
+			t.Errorf("%q beside another: %+v, %v", selector, f, err)
+		}
+	}
+	for _, selector := range []string{
+		"#a", "#\\31 0", ".a\\:b > c", "a[href='/x.y#z']", `[data-a="("]`, "a:nth-child(2n+1)", "a:has(> b)", "div>a~b+c", "#é", ".-a", "a, b", "custom-element.x",
+		`aria/A "quoted`, "aria/:", "text/[(", `xpath///a[contains(., "(")]`, "pierce/#a", "*", "::-p-text(a)", "a\\>", "a[b='\\'']",
+	} {
+		quoted, err := json.Marshal(selector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, err := flow.Parse(recording(`{"type": "click", "selectors": [[`+string(quoted)+`]]}`), flow.Values{}); err != nil || len(f.Notices) > 0 {
+			t.Errorf("%q: %v", selector, err)
+		}
+	}
+}

@@ -173,6 +173,9 @@ func TestMCPListsItsToolsInAnEmptyHome(t *testing.T) {
 		t.Errorf("a call says %q", text)
 	}
 	m.leaves(b)
+	wrong := b.start("mcp", "--connect-to", "shop.test:443:127.0.0.1:1", "--cacert", filepath.Join(b.dir, "none.pem"))
+	wrong.exits(1)
+	wrong.says("none.pem", "papaver mcp was not started")
 	b.start("mcp").exits(0) // at the end of its input
 	ended := b.model()
 	ended.signal(syscall.SIGTERM) // while it waits for its input
