@@ -255,10 +255,10 @@ func (a *Agent) lives(run string) bool {
 	return false
 }
 
-// Waiting returns how many questions are open.
-func (a *Agent) Waiting() int {
-	open, _ := a.ops.Desk().Pending()
-	return len(open)
+// Waiting returns how many questions are open, and a channel that is closed when that changes.
+func (a *Agent) Waiting() (questions int, changed <-chan struct{}) {
+	open, changed := a.ops.Desk().Pending()
+	return len(open), changed
 }
 
 // Outcomes returns the outcome of each operation of the run that was settled. An operation that was stopped after its

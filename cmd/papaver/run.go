@@ -18,10 +18,7 @@ import (
 	"github.com/papaver-agent/papaver/trace"
 )
 
-const (
-	uiEnds = 5 * time.Second // for a terminal UI to show the last news and end
-	tick   = 500 * time.Millisecond
-)
+const uiEnds = 5 * time.Second // for a terminal UI to show the last news and end
 
 // runOptions are the flags of papaver run.
 type runOptions struct {
@@ -274,21 +271,24 @@ func (o *runOptions) within(ctx context.Context, a *agent.Agent, work func(conte
 
 // limit ends the run when it has worked for longer than --timeout. Time in which a question waits is not counted.
 func (o *runOptions) limit(ctx context.Context, a *agent.Agent, cancel context.CancelCauseFunc) {
-	ticker := time.NewTicker(tick)
-	defer ticker.Stop()
-	var worked time.Duration
-	for {
+	for left := o.timeout; ; {
+		questions, changed := a.Waiting()
+		began, timer := time.Now(), time.NewTimer(left)
+		if questions > 0 {
+			timer.Stop()
+		}
 		select {
 		case <-ctx.Done():
+			timer.Stop()
 			return
-		case <-ticker.C:
-			if a.Waiting() == 0 {
-				worked += tick
-			}
-			if worked >= o.timeout {
-				cancel(errTimeout)
-				return
-			}
+		case <-timer.C:
+			cancel(errTimeout)
+			return
+		case <-changed:
+			timer.Stop()
+		}
+		if questions == 0 {
+			left -= time.Since(began)
 		}
 	}
 }
