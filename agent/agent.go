@@ -75,8 +75,8 @@ const requestTimeout = 30 * time.Second
 
 // Config says how an agent runs. Home and Driver are required.
 type Config struct {
-	Home   string // the folder of `--home`
-	Driver browser.Driver
+	Home   string         // the folder of `--home`, which papaver identity init makes
+	Driver browser.Driver // chromedpdriver.Driver{} or roddriver.Driver{}
 	// ConnectTo and CACerts are how named hosts are reached, as --connect-to and --cacert spell it.
 	ConnectTo []string
 	CACerts   []string
@@ -95,7 +95,8 @@ type Config struct {
 	Account  string
 	Keyring  account.Keyring
 
-	// Key is the home's lock, open. A home that has one can't be used without: [lock.ErrLocked].
+	// Key is the home's lock, open: [lock.Load] reads it from the folder answers of the home, and [lock.Lock.Open] takes the
+	// User's passphrase. A home that has one can't be used without: [lock.ErrLocked].
 	Key *lock.Key
 
 	// NoInput refuses every question as soon as it is asked.
