@@ -152,9 +152,10 @@ type Agent struct {
 
 	events sync.Mutex // held while an event is given out, so that they are in order
 
-	mu      sync.Mutex
-	browser *browser.Browser
-	closed  bool
+	mu       sync.Mutex
+	browser  *browser.Browser
+	closed   bool
+	finished bool
 }
 
 // Start opens the home and begins a run in it: its ledger lines, its socket. It starts no Chromium yet and asks nobody
@@ -281,8 +282,12 @@ func (a *Agent) Why() error { return context.Cause(a.life) }
 func (a *Agent) Stop(ctx context.Context) { a.ops.Conclude(ctx) }
 
 // Finish tells the watching terminals and the events how the run ended, in one word of the command line's and with the
-// error that ended it, if one did. It is the last event.
+// error that ended it, if one did. It is the last event. Without it Close says "interrupted" when a question is still open, else
+// what the weightiest of the run's operations came to, or "done".
 func (a *Agent) Finish(outcome string, err error) {
+	a.mu.Lock()
+	a.finished = true
+	a.mu.Unlock()
 	var t *trouble.Error
 	if err != nil {
 		t = trouble.Of(err).Said()
@@ -306,18 +311,34 @@ func (a *Agent) Close(ctx context.Context) error {
 		return nil
 	}
 	a.closed = true
-	b := a.browser
+	b, finished := a.browser, a.finished
 	a.mu.Unlock()
 
 	ctx, span := trace.Begin(a.tracing(ctx), trace.Close)
 	defer span.End()
 	a.ops.Conclude(ctx)
+	if !finished {
+		a.Finish(a.ending(), nil)
+	}
 	a.end(ErrClosed)
 	var err error
 	if b != nil {
 		err = b.Close(ctx)
 	}
 	return errors.Join(err, a.release())
+}
+
+// ending is how the run ends that nobody has said it of.
+func (a *Agent) ending() string {
+	if a.Waits() {
+		return "interrupted"
+	}
+	switch s := (Result{Outcomes: a.Outcomes()}).Status(); s {
+	case StatusFailed:
+		return "error"
+	default:
+		return string(s)
+	}
 }
 
 // release gives back what Start took.
