@@ -35,6 +35,9 @@ type plainModel struct {
 	ending  error
 	leaving bool // everything is said; quit when it is printed
 	ticking bool // a tick is due
+
+	seen        bool // a view has come
+	saidWaiting bool // whether the keys that were printed last were those while a question waits
 }
 
 // asking is a question while it is being read and answered.
@@ -175,6 +178,7 @@ func (m *plainModel) print() tea.Cmd {
 
 func (m *plainModel) changed(view attach.View, now time.Time) (news bool) {
 	news = m.inbox.take(view)
+	m.seen = true
 	if u := m.unlock; u != nil {
 		switch q, open := m.inbox.question(u.needed.question.id); {
 		case !open:
@@ -227,6 +231,7 @@ func (m *plainModel) next(now time.Time) {
 			break
 		}
 	}
+	m.idle()
 }
 
 // ask prints a question from its beginning.
@@ -239,7 +244,7 @@ func (m *plainModel) ask(q question, now time.Time) {
 		return
 	}
 	head := []line{{}, spread(line{ours(wTitleQuestion, strong)}, say(timeLeft(q.deadline.Sub(now))), m.width())}
-	lines := append(head, ourLines(q, m.width(), "", now)...)
+	lines := append(append(head, whoLines(q, m.width())...), ourLines(q, m.width(), "", now)...)
 	m.asking = &asking{q: q, lines: append(lines, companyLines(q, m.painter, m.width())...)}
 	m.page()
 }
@@ -288,7 +293,7 @@ func (m *plainModel) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 	case m.unlock != nil:
 		keys = m.unlock.keys()
 	case m.asking == nil:
-		keys = taskKeys(len(m.inbox.waiting()) > 0, !m.cfg.UntilDone, m.cfg.Accounts != nil, false)
+		keys = m.idleKeys(len(m.inbox.waiting()) > 0)
 	}
 	does := meaning(keys, k)
 	if does == actStop {
@@ -321,6 +326,10 @@ func (m *plainModel) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 		if len(m.asking.lines) > 0 && !m.asking.page {
 			m.page()
 		}
+	case actHelp: // the terms go off the screen with it, so they are shown anew
+		m.out = append(append(m.out, m.help()...), line{})
+		m.ask(m.asking.q, now)
+		return nil
 	case actLeave:
 		m.inbox.leave(m.asking.q.id)
 		m.asking, m.arming = nil, arming{}
@@ -350,11 +359,7 @@ func (m *plainModel) idleKey(does action, k tea.KeyMsg, now time.Time) tea.Cmd {
 			m.offerChoices(waiting, now)
 		}
 	case actHelp:
-		m.out = append(m.out, helpView{}.body(m.painter, m.width())...)
-		if m.cfg.Accounts != nil {
-			m.say(wPlainCompanies)
-			m.say(wPlainSignIn)
-		}
+		m.out = append(m.out, m.help()...)
 	case actCompanies:
 		return readKnown(m.d, m.cfg.Accounts)
 	case actLeave:
