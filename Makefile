@@ -12,7 +12,7 @@ export PAPAVER_TEST_SANDBOX := off
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check conformance lint fuzz interop simulate crash soak
+.PHONY: help build demo test check conformance lint fuzz interop simulate crash soak bench
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,3 +59,7 @@ soak: ## run four Sessions at two Companies for SOAK (30m) and count what is mis
 crash: ## kill the real program wherever it writes or sends, and write docs/crash-matrix.md (some minutes)
 	@scripts/chromium ensure >/dev/null
 	@scripts/crash
+
+bench: build ## measure M1 to M8 of docs/performance.md against their goals (flags in BENCH=, such as -n 3 or -write)
+	@scripts/chromium ensure >/dev/null
+	@scripts/bench $(BENCH)

@@ -19,6 +19,7 @@ var house = []room{
 	{"cmd/papaver", "the binary ties everything together and holds no protocol logic"},
 	{"interop", "a command of the project: holds what is below it against other people's implementations"},
 	{"simulation", "tests that put models around everything a round has"},
+	{"bench", "tests that measure an agent beside bare programs"},
 	{"soak", "tests that run an agent for long against two bundled sites"},
 	{"examples/firstagent", "an author's first agent, and its test"},
 	{"examples", "flows as files, embedded for the demo"},
@@ -81,7 +82,7 @@ type enclosure struct {
 var enclosures = []enclosure{
 	{
 		imports: []string{"github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},
-		rooms:   []string{"browser/chromedpdriver"},
+		rooms:   []string{"browser/chromedpdriver", "bench"}, // whose bare program is what a run is measured against
 		reason:  "above its driver nothing may depend on how Chromium is driven",
 	},
 	{

@@ -67,6 +67,7 @@ import (
 	"github.com/papaver-agent/papaver/lock"
 	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/profile"
+	"github.com/papaver-agent/papaver/trace"
 )
 
 // requestTimeout bounds one request of ours, its answer included.
@@ -74,8 +75,8 @@ const requestTimeout = 30 * time.Second
 
 // Config says how an agent runs. Home and Driver are required.
 type Config struct {
-	Home   string // the folder of `--home`
-	Driver browser.Driver
+	Home   string         // the folder of `--home`, which papaver identity init makes
+	Driver browser.Driver // chromedpdriver.Driver{} or roddriver.Driver{}
 	// ConnectTo and CACerts are how named hosts are reached, as --connect-to and --cacert spell it.
 	ConnectTo []string
 	CACerts   []string
@@ -94,7 +95,8 @@ type Config struct {
 	Account  string
 	Keyring  account.Keyring
 
-	// Key is the home's lock, open. A home that has one can't be used without: [lock.ErrLocked].
+	// Key is the home's lock, open: [lock.Load] reads it from the folder answers of the home, and [lock.Lock.Open] takes the
+	// User's passphrase. A home that has one can't be used without: [lock.ErrLocked].
 	Key *lock.Key
 
 	// NoInput refuses every question as soon as it is asked.
@@ -110,6 +112,10 @@ type Config struct {
 	// fault can be had at each of them.
 	OpenLedger func(path string) (ledger.File, error)
 	Wrap       func(http.RoundTripper) http.RoundTripper
+
+	// Trace gets the run's timeline: when each part of it began and ended, and no secret. The caller closes it after the agent.
+	// Nil: none is made.
+	Trace *trace.Timeline
 
 	// Events is told what happens, in order. It must not block, and it must not call the agent.
 	Events func(Event)
@@ -146,9 +152,10 @@ type Agent struct {
 
 	events sync.Mutex // held while an event is given out, so that they are in order
 
-	mu      sync.Mutex
-	browser *browser.Browser
-	closed  bool
+	mu       sync.Mutex
+	browser  *browser.Browser
+	closed   bool
+	finished bool
 }
 
 // Start opens the home and begins a run in it: its ledger lines, its socket. It starts no Chromium yet and asks nobody
@@ -174,6 +181,7 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 			return nil, fmt.Errorf("agent: allowed hosts: %w", err)
 		}
 	}
+	ctx = cfg.Trace.In(ctx)
 	a := &Agent{cfg: cfg, rounds: newRoundEvents()}
 	a.pace = pace.New(pace.Config{Company: a.visits.company, Told: a.held, Now: cfg.Now})
 	a.clocks = skew.New(skew.Config{Company: a.visits.company, Told: a.clockDiffers, Now: cfg.Now})
@@ -184,10 +192,15 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 			a.release()
 		}
 	}()
+	ctx, span := trace.Begin(ctx, trace.Open)
+	defer func() { span.End(trace.Failed(err)) }()
 	if a.reach, err = reach.New(reach.Config{ConnectTo: cfg.ConnectTo, CACerts: cfg.CACerts}); err != nil {
 		return nil, err
 	}
 	a.client = a.reach.Client(requestTimeout)
+	if cfg.Trace != nil {
+		a.client.Transport = traced{a.client.Transport}
+	}
 	if cfg.Wrap != nil {
 		a.client.Transport = cfg.Wrap(a.client.Transport)
 	}
@@ -244,10 +257,10 @@ func (a *Agent) lives(run string) bool {
 	return false
 }
 
-// Waiting returns how many questions are open.
-func (a *Agent) Waiting() int {
-	open, _ := a.ops.Desk().Pending()
-	return len(open)
+// Waiting returns how many questions are open, and a channel that is closed when that changes.
+func (a *Agent) Waiting() (questions int, changed <-chan struct{}) {
+	open, changed := a.ops.Desk().Pending()
+	return len(open), changed
 }
 
 // Outcomes returns the outcome of each operation of the run that was settled. An operation that was stopped after its
@@ -269,8 +282,12 @@ func (a *Agent) Why() error { return context.Cause(a.life) }
 func (a *Agent) Stop(ctx context.Context) { a.ops.Conclude(ctx) }
 
 // Finish tells the watching terminals and the events how the run ended, in one word of the command line's and with the
-// error that ended it, if one did. It is the last event.
+// error that ended it, if one did. It is the last event. Without it Close says "interrupted" when a question is still open, else
+// what the weightiest of the run's operations came to, or "done".
 func (a *Agent) Finish(outcome string, err error) {
+	a.mu.Lock()
+	a.finished = true
+	a.mu.Unlock()
 	var t *trouble.Error
 	if err != nil {
 		t = trouble.Of(err).Said()
@@ -294,16 +311,34 @@ func (a *Agent) Close(ctx context.Context) error {
 		return nil
 	}
 	a.closed = true
-	b := a.browser
+	b, finished := a.browser, a.finished
 	a.mu.Unlock()
 
+	ctx, span := trace.Begin(a.tracing(ctx), trace.Close)
+	defer span.End()
 	a.ops.Conclude(ctx)
+	if !finished {
+		a.Finish(a.ending(), nil)
+	}
 	a.end(ErrClosed)
 	var err error
 	if b != nil {
 		err = b.Close(ctx)
 	}
 	return errors.Join(err, a.release())
+}
+
+// ending is how the run ends that nobody has said it of.
+func (a *Agent) ending() string {
+	if a.Waits() {
+		return "interrupted"
+	}
+	switch s := (Result{Outcomes: a.Outcomes()}).Status(); s {
+	case StatusFailed:
+		return "error"
+	default:
+		return string(s)
+	}
 }
 
 // release gives back what Start took.
@@ -350,9 +385,17 @@ func (a *Agent) emit(e Event) {
 	a.cfg.Events(e)
 }
 
+// tracing returns ctx with the run's timeline in it, if there is one.
+func (a *Agent) tracing(ctx context.Context) context.Context {
+	if trace.On(ctx) {
+		return ctx
+	}
+	return a.cfg.Trace.In(ctx)
+}
+
 // within returns ctx that also ends when the run does; its cause then says why.
 func (a *Agent) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(a.tracing(ctx))
 	stop := context.AfterFunc(a.life, func() { cancel(context.Cause(a.life)) })
 	return ctx, func() { stop(); cancel(nil) }
 }

@@ -46,7 +46,8 @@ func exchangeSteps() []agent.Step {
 // Clauses: OPS3-5.05, OPS3-5.06
 func TestAnActReturnsWhileItsOperationWaitsForTheUser(t *testing.T) {
 	w := newWorld(t)
-	a := w.start(&log{})
+	l := &log{}
+	a := w.start(l)
 	v, err := a.Visit(t.Context(), w.site.Company())
 	if err != nil {
 		t.Fatal(err)
@@ -109,6 +110,9 @@ func TestAnActReturnsWhileItsOperationWaitsForTheUser(t *testing.T) {
 		waited <- err
 	}()
 	w.close(a)
+	if last := l.events[len(l.events)-1]; last.Name != "finished" || last.Body != (agent.Finished{Outcome: "interrupted"}) {
+		t.Errorf("the last event is %+v", last)
+	}
 	if err := <-waited; !errors.Is(err, agent.ErrClosed) || result.Status() != agent.StatusFailed {
 		t.Errorf("the operation that was open at the end: %s, %v", result.Status(), err)
 	}

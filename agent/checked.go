@@ -12,6 +12,7 @@ import (
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/internal/durable"
 	"github.com/papaver-agent/papaver/internal/strictjson"
+	"github.com/papaver-agent/papaver/trace"
 )
 
 const (
@@ -41,7 +42,10 @@ func (a *Agent) checked(ctx context.Context, b *browser.Browser, cfg browser.Con
 			return err
 		}
 	}
-	if err := check(ctx); err != nil {
+	checking, span := trace.Begin(ctx, trace.Check)
+	err := check(checking)
+	span.End(trace.Failed(err))
+	if err != nil {
 		return fmt.Errorf("the self-check of %s: %w", b.Version(), err)
 	}
 	known.Holds = append(known.Holds, this)

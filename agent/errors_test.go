@@ -14,8 +14,8 @@ import (
 	"github.com/papaver-agent/papaver/session"
 )
 
-// Each error of a visit that doesn't come about is one that a caller can decide by, in words for a person too. No Chromium is
-// started.
+// Each error of a visit that doesn't come about is one that a caller can decide by, in words for a person too, whether there
+// is a Chromium or not.
 func TestACallerDecidesByTheErrorOfAVisit(t *testing.T) {
 	w := newWorld(t)
 	for name, c := range map[string]struct {
@@ -31,7 +31,7 @@ func TestACallerDecidesByTheErrorOfAVisit(t *testing.T) {
 			company.ErrUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := agent.Config{Home: w.home, Driver: chromedpdriver.Driver{}, ConnectTo: w.site.ConnectTo(), CACerts: []string{w.cacert}, NoSandbox: true}
+			cfg := agent.Config{Home: w.home, Driver: chromedpdriver.Driver{}, ConnectTo: w.site.ConnectTo(), CACerts: []string{w.cacert}, NoSandbox: true, Chromium: filepath.Join(w.home, "none")}
 			c.change(&cfg)
 			a, err := agent.Start(t.Context(), cfg)
 			if err != nil {

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/join"
+	"github.com/papaver-agent/papaver/trace"
 )
 
 // locked runs what joins the browser while nobody else does. It waits for its turn no longer than ctx lasts.
@@ -36,8 +38,10 @@ func (v *Visit) join(ctx context.Context) error {
 
 // joinLocked joins from the tab that acts or, for a page that has to stay, aside. A refusal that says when to come again is
 // heeded, once.
-func (v *Visit) joinLocked(ctx context.Context, page join.Page) error {
+func (v *Visit) joinLocked(ctx context.Context, page join.Page) (err error) {
 	a := v.agent
+	ctx, span := trace.Begin(ctx, trace.Join)
+	defer func() { span.End(trace.Failed(err)) }()
 	joined, err := join.Join(ctx, page, v.company, v.session, "")
 	if refused, ok := errors.AsType[*join.RefusedError](err); ok && busy(refused.Status) && v.refused.have(v.company.JoinEndpoint) {
 		if err := a.pace.Wait(ctx, v.company.Domain); err != nil {
@@ -188,8 +192,10 @@ func (v *Visit) tellLost(name string) {
 
 // act makes one act. A navigation is made once more when it was answered with when to come again, and when the site had
 // dropped the join meanwhile.
-func (v *Visit) act(ctx context.Context, act browser.Act) (*browser.Made, error) {
+func (v *Visit) act(ctx context.Context, act browser.Act) (_ *browser.Made, err error) {
 	v.refused.begin()
+	ctx, span := trace.Begin(ctx, trace.Page, trace.Word("act", strings.ToLower(string(act.Kind))))
+	defer func() { span.End(trace.Failed(err)) }()
 	made, err := v.context.Do(ctx, act)
 	if v.session == nil || act.Kind != browser.Navigate || ctx.Err() != nil {
 		return made, err

@@ -72,7 +72,7 @@ func (a *Agent) signedIn(cfg *session.Config, label string, key func() *session.
 func othersSignInTrouble(c *company.Company, err error) error {
 	return &trouble.Error{
 		What: "the sign-in at " + c.Domain + " that is kept in this home is another agent's", Err: err,
-		Done: "what the Company publishes was read", Undone: "no browser was started, no Session was joined, and the token was not sent",
+		Done: "what the Company publishes was read", Undone: "no page was opened, no Session was joined, and the token was not sent",
 		Next: "run papaver signin " + c.Domain + " to sign in as this agent, or leave --signed-in out",
 	}
 }

@@ -20,7 +20,7 @@ import (
 // This file turns errors into what a person needs: what happened, what was and was not done, what to do next.
 
 func discoveryTrouble(a company.Address, err error) error {
-	t := &trouble.Error{Err: err, Done: "nothing", Undone: "no browser was started and no page was opened"}
+	t := &trouble.Error{Err: err, Done: "nothing", Undone: "no page was opened and no Session was joined"}
 	switch {
 	case errors.Is(err, company.ErrUnreachable):
 		t.What = a.Domain() + " could not be reached"
@@ -39,7 +39,7 @@ func discoveryTrouble(a company.Address, err error) error {
 }
 
 func identityTrouble(err error) error {
-	t := &trouble.Error{Err: err, Done: "what the Company publishes was read", Undone: "no browser was started and no Session was named"}
+	t := &trouble.Error{Err: err, Done: "what the Company publishes was read", Undone: "no page was opened and no Session was named"}
 	t.What = "the agent's identity can't be used"
 	t.Next = "run papaver doctor"
 	if errors.Is(err, session.ErrNoIdentity) {
@@ -87,7 +87,7 @@ func notSignedInTrouble(c *company.Company, label string) error {
 	}
 	return &trouble.Error{
 		What: "no sign-in at " + c.Domain + " is kept in this home",
-		Done: "what the Company publishes was read", Undone: "no browser was started and no Session was joined",
+		Done: "what the Company publishes was read", Undone: "no page was opened and no Session was joined",
 		Next: "run papaver signin " + which + ", or leave --signed-in out", Kind: account.ErrNone,
 	}
 }
@@ -98,7 +98,7 @@ func forgottenTrouble(c *company.Company, s Step) error {
 		What:   fmt.Sprintf("%s no longer knew the Session when step %d (%s) was made", c.Domain, s.Number+1, s.Act.Kind),
 		Done:   fmt.Sprintf("the %d steps before it; the browser has been joined anew, and this step was met as a stranger's", s.Number),
 		Undone: "nothing was asked or approved, and the steps after it were not made",
-		Next:   "look at what the site made of it, then run the flow again",
+		Next:   "look at what the site made of it, then run the task again",
 		Kind:   ErrForgotten,
 	}
 }

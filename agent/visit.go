@@ -15,6 +15,7 @@ import (
 	"github.com/papaver-agent/papaver/join"
 	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/session"
+	"github.com/papaver-agent/papaver/trace"
 )
 
 // closeTimeout bounds the end of a browser context.
@@ -56,9 +57,9 @@ type Result struct {
 	Outcomes []opsweb.Outcome
 }
 
-// Visit finds out what the site at address publishes, starts the Chromium, and joins it to a Session there, signed in
-// where [Config] asks for that. A site that publishes nothing, or no join, is visited as an ordinary one. A Company whose
-// documents cannot be read, or do not agree, is an error before the Chromium starts.
+// Visit finds out what the site at address publishes while it starts the Chromium, and joins that to a Session there, signed
+// in where [Config] asks for that. A site that publishes nothing, or no join, is visited as an ordinary one. A Company whose
+// documents cannot be read, or do not agree, is an error before a page is opened.
 func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	ctx, cancel := a.within(ctx)
 	defer cancel()
@@ -71,7 +72,11 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	}
 	v := &Visit{agent: a, domain: where.Domain(), lost: make(map[string]int), joining: make(chan struct{}, 1)}
 	a.progress.doing("reading what " + where.Domain() + " publishes")
-	v.company, err = company.Discover(ctx, a.client, where, company.Options{Profile: a.cfg.Profile, Cache: a.documents()})
+	opened := a.open(ctx) // takes longer than all that is done meanwhile
+	defer opened.done()
+	finding, span := trace.Begin(ctx, trace.Discovery)
+	v.company, err = company.Discover(finding, a.client, where, company.Options{Profile: a.cfg.Profile, Cache: a.documents()})
+	span.End(trace.Failed(err))
 	why := ""
 	switch {
 	case errors.Is(err, company.ErrNothingPublished):
@@ -93,11 +98,9 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	if err := a.writeVisit(ctx, where.Domain()); err != nil {
 		return nil, err
 	}
-	if err := a.startBrowser(ctx); err != nil {
+	a.progress.doing("starting Chromium")
+	if v.context, err = opened.wait(); err != nil {
 		return nil, err
-	}
-	if v.context, err = a.browser.NewContext(ctx); err != nil {
-		return nil, browserTrouble(err, "the browser was started", "no page was opened")
 	}
 	if why != "" {
 		a.emit(Event{Time: a.cfg.Now(), Name: "visiting", Body: Visiting{Company: where.Domain(), Why: why}})
@@ -128,48 +131,6 @@ func (a *Agent) documents() *company.Cache {
 		return nil
 	}
 	return cache
-}
-
-// startBrowser starts the run's one Chromium, whose end ends the run.
-func (a *Agent) startBrowser(ctx context.Context) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed {
-		return ErrClosed
-	}
-	if a.browser != nil {
-		return nil
-	}
-	a.progress.doing("starting Chromium")
-	how := a.reach.Chromium(ctx)
-	for _, notice := range how.Notices {
-		a.cfg.Logger.Warn("a named host is not trusted", "why", notice)
-	}
-	cfg := browser.Config{
-		Driver: a.cfg.Driver, Bin: a.cfg.Chromium, NoSandbox: a.cfg.NoSandbox, Headful: a.cfg.Headful,
-		HostResolverRules: how.HostResolverRules, LeafKeys: how.LeafKeys, Private: a.reach.Named, UsersOwn: a.own.holds,
-		Allowed: a.cfg.Allowed, OnKeptOff: a.offLimits,
-		OnProfile: func(dir string) error { return a.writeLine(ctx, lineChromium, chromiumLine{Profile: dir}) }, // what [Agent.Resume] ends
-		Watch:     opsweb.Header, OnHeld: a.ops.Held, OnLimited: a.limited, Now: a.cfg.Now,
-	}
-	b, err := browser.Start(ctx, cfg)
-	if err == nil {
-		if err = a.checked(ctx, b, cfg); err != nil {
-			err = errors.Join(err, b.Close(ctx))
-		}
-	}
-	if err != nil {
-		return browserTrouble(err, "what the site publishes was read", "no page was opened")
-	}
-	a.browser = b
-	a.running.Go(func() {
-		select {
-		case <-b.Gone():
-			a.end(browser.ErrGone)
-		case <-a.life.Done():
-		}
-	})
-	return nil
 }
 
 // Do makes one step and waits until the operations it met are settled. The wait has no deadline of its own: each
@@ -235,7 +196,9 @@ func (v *Visit) step(ctx context.Context, s Step, rest func(context.Context, bro
 		made, err = v.act(ctx, s.Act)
 	}
 	if err == nil {
-		err = rest(ctx, v.context.ID())
+		resting, span := trace.Begin(ctx, trace.Settle)
+		err = rest(resting, v.context.ID())
+		span.End(trace.Failed(err))
 	}
 	result := Result{Made: made}
 	if made != nil {
@@ -250,7 +213,10 @@ func (v *Visit) step(ctx context.Context, s Step, rest func(context.Context, bro
 	}
 	result.Outcomes = a.ops.OutcomesOf(made)
 	if result.performed() { // the page goes on only now to where the act leads
-		if err := v.context.Arrived(ctx, made); err != nil {
+		arriving, span := trace.Begin(ctx, trace.Page, trace.Step(s.Number))
+		err := v.context.Arrived(arriving, made)
+		span.End(trace.Failed(err))
+		if err != nil {
 			a.progress.step(s.Number, attach.StepFailed)
 			return result, stepTrouble(ctx, s, true, err, a.ops.Standing())
 		}
@@ -299,7 +265,9 @@ func (v *Visit) refusal(s Step, made *browser.Made) error {
 func (v *Visit) Settle(ctx context.Context) error {
 	ctx, cancel := v.agent.within(ctx)
 	defer cancel()
-	v.context.Quiet(ctx)
+	quiet, span := trace.Begin(ctx, trace.Page)
+	v.context.Quiet(quiet)
+	span.End()
 	if err := v.agent.ops.Settle(ctx, true); err != nil {
 		return runTrouble(ctx, err, v.agent.ops.Standing())
 	}
@@ -342,7 +310,7 @@ func stepTrouble(ctx context.Context, s Step, begun bool, err error, standing []
 	t.What = fmt.Sprintf("step %d (%s) was not finished", s.Number+1, s.Act.Kind)
 	t.Done = fmt.Sprintf("the %d steps before it", s.Number)
 	t.Undone = "this step and those after it"
-	t.Next = "look at the page the step is for, then run the flow again"
+	t.Next = "look at the page the step is for, then run the task again"
 	if begun {
 		t.Done += ", and this one was begun: its request may have reached the site"
 		t.Undone = "the steps after it"

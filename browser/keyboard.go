@@ -31,12 +31,12 @@ func (k *keyboard) press(ctx context.Context, in Tab, what key) error {
 }
 
 func (k *keyboard) release(ctx context.Context, in Tab, what key) error {
-	k.down = slices.DeleteFunc(k.down, func(d key) bool { return d.code == what.code })
+	k.down = slices.DeleteFunc(k.down, what.is)
 	return in.Key(ctx, what.event(false, k.modifiers()))
 }
 
 func (k *keyboard) holds(what key) bool {
-	return slices.ContainsFunc(k.down, func(d key) bool { return d.code == what.code })
+	return slices.ContainsFunc(k.down, what.is)
 }
 
 // stroke presses keys one after another and releases them the other way round, also after an error. Those that are held

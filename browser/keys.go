@@ -23,6 +23,8 @@ const (
 	left   = 1
 	right  = 2
 	keypad = 3
+	// telephone is what recordings say of a telephone's keys; DOM has dropped it.
+	telephone = 4
 )
 
 // usKeys are the keys whose place does not follow from their character. Letters, digits and function keys are made by find.
@@ -44,6 +46,13 @@ var usKeys = [...]key{
 	{"AudioVolumeMute", "AudioVolumeMute", "", 173, 0}, {"AudioVolumeDown", "AudioVolumeDown", "", 174, 0}, {"AudioVolumeUp", "AudioVolumeUp", "", 175, 0},
 	{"MediaTrackNext", "MediaTrackNext", "", 176, 0}, {"MediaTrackPrevious", "MediaTrackPrevious", "", 177, 0}, {"MediaStop", "MediaStop", "", 178, 0}, {"MediaPlayPause", "MediaPlayPause", "", 179, 0},
 	{"Clear", "Clear", "", 12, 0}, {"Cancel", "Cancel", "", 3, 0}, {"Select", "Select", "", 41, 0},
+	// Those that recordings may name and few keyboards have. Some have no place.
+	{"Power", "Power", "", 0, 0}, {"Eject", "Eject", "", 0, 0}, {"Abort", "Cancel", "", 3, 0}, {"Convert", "Convert", "", 28, 0}, {"NonConvert", "NonConvert", "", 29, 0},
+	{"", "Accept", "", 30, 0}, {"", "ModeChange", "", 31, 0}, {"", "Print", "", 42, 0}, {"Open", "Execute", "", 43, 0}, {"NumpadEqual", "=", "", 187, keypad},
+	{"NumpadDecimal", "\x00", "", 46, keypad}, {"", "Attn", "", 246, 0}, {"Props", "CrSel", "", 247, 0}, {"", "ExSel", "", 248, 0}, {"", "EraseEof", "", 249, 0},
+	{"", "Play", "", 250, 0}, {"", "ZoomOut", "", 251, 0}, {"SoftLeft", "SoftLeft", "", 0, telephone}, {"SoftRight", "SoftRight", "", 0, telephone},
+	{"Camera", "Camera", "", 44, telephone}, {"Call", "Call", "", 0, telephone}, {"EndCall", "EndCall", "", 95, telephone},
+	{"VolumeDown", "VolumeDown", "", 182, telephone}, {"VolumeUp", "VolumeUp", "", 183, telephone},
 }
 
 // overDigits are the characters above the digits 0 to 9.
@@ -72,7 +81,7 @@ func findKey(name string) (key, bool) {
 		name = "Arrow" + name
 	}
 	for _, k := range usKeys {
-		if k.key == name || k.code == name {
+		if k.key == name || k.code == name && name != "" {
 			return k, true
 		}
 		if k.shifted == name && name != "" {
@@ -116,6 +125,11 @@ func plainKey(name string) (key, bool) {
 	return key{}, false
 }
 
+// is reports whether two keys are one, whatever Shift makes of it.
+func (k key) is(other key) bool {
+	return k.code == other.code && (k.code != "" || k.key == other.key)
+}
+
 // modifier is the modifier that a key is; 0 for another one.
 func (k key) modifier() Modifiers {
 	switch k.key {
@@ -141,7 +155,7 @@ func (k key) event(down bool, held Modifiers) KeyEvent {
 	case !down || held&^Shift != 0: // a shortcut enters nothing
 	case e.Key == "Enter":
 		e.Text = "\r"
-	case len(e.Key) == 1:
+	case len(e.Key) == 1 && e.Key >= " ":
 		e.Text = e.Key
 	}
 	return e

@@ -25,6 +25,10 @@ func TestAKeyIsThatOfAUSKeyboard(t *testing.T) {
 		"F5":           {Key: "F5", Code: "F5", KeyCode: 116},
 		"F24":          {Key: "F24", Code: "F24", KeyCode: 135},
 		"ArrowDown":    {Key: "ArrowDown", Code: "ArrowDown", KeyCode: 40},
+		"Execute":      {Key: "Execute", Code: "Open", KeyCode: 43},
+		"Accept":       {Key: "Accept", KeyCode: 30},
+		"\u0000":       {Key: "\u0000", Code: "NumpadDecimal", KeyCode: 46, Location: 3},
+		"=":            {Key: "=", Code: "Equal", Text: "=", KeyCode: 187},
 	} {
 		want.Down = true
 		k, ok := findKey(name)

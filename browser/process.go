@@ -57,6 +57,10 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
+// Flags are the switches that a Chromium of cfg is started with, beside those for its profile and for how it is spoken to: for
+// a program that is measured beside one of ours.
+func Flags(cfg Config) []Flag { return flags(cfg) }
+
 // flags are the command line of every Chromium of ours. Site isolation and, but for NoSandbox, the sandbox stay on.
 func flags(cfg Config) []Flag {
 	list := []Flag{

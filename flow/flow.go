@@ -8,6 +8,7 @@
 package flow
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -145,6 +146,9 @@ func unreadable(data []byte, err error) Problem {
 	line := strings.Count(string(before), "\n") + 1
 	column := len(before) - strings.LastIndexByte(string(before), '\n')
 	what := "it is not a Recorder's JSON: " + wrong.Rule.Error()
+	if bytes.HasPrefix(data, []byte("\ufeff")) {
+		what += " (it begins with a byte order mark, which has to go)"
+	}
 	if wrong.Path != "" {
 		what += " (" + wrong.Path + ")"
 	}

@@ -217,14 +217,14 @@ func TestGivenValuesAreFilledInOnce(t *testing.T) {
 	set := map[string]string{"host": "shop.example.test", "tea": "Sencha ${host} $", "": "nothing", "a b": "blank"}
 	f, err := flow.Parse(recording(
 		`{"type": "navigate", "url": "https://${host}/t?x=${a b}"}`,
-		`{"type": "change", "selectors": [["#${host}"]], "value": "a ${tea}${tea} $5 {x} ${}"}`,
+		`{"type": "change", "selectors": [["aria/${host}"]], "value": "a ${tea}${tea} $5 {x} ${}"}`,
 	), flow.Values{Set: set})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []browser.Act{
 		{Kind: browser.Navigate, Target: browser.MainTab, URL: "https://shop.example.test/t?x=blank"},
-		{Kind: browser.Change, Target: browser.MainTab, Selectors: [][]string{{"#${host}"}}, Value: secret.New("a Sencha ${host} $Sencha ${host} $ $5 {x} nothing")},
+		{Kind: browser.Change, Target: browser.MainTab, Selectors: [][]string{{"aria/${host}"}}, Value: secret.New("a Sencha ${host} $Sencha ${host} $ $5 {x} nothing")},
 	}
 	if diff := cmp.Diff(want, acts(f), reveal); diff != "" {
 		t.Error(diff)

@@ -95,6 +95,7 @@ func (r *reader) selectors(place string, raw json.RawMessage) [][]string {
 		return nil
 	}
 	out := make([][]string, 0, len(list))
+	var wrong []Notice // alternatives that match nothing
 	for i, alternative := range list {
 		var path []string
 		var one string
@@ -107,7 +108,20 @@ func (r *reader) selectors(place string, raw json.RawMessage) [][]string {
 			r.wrong(fmt.Sprintf("%s[%d]", place, i), "it is neither a string nor a list of strings")
 			continue
 		}
+		for _, s := range path {
+			if why := wrongSelector(s); why != "" {
+				wrong = append(wrong, Notice{fmt.Sprintf("%s[%d]", place, i), quoted(s) + " is no selector: " + why})
+				break
+			}
+		}
 		out = append(out, path)
+	}
+	for _, w := range wrong {
+		if len(wrong) == len(out) {
+			r.wrong(w.Place, "%s", w.What)
+		} else {
+			r.note(w.Place, "%s; the others are used", w.What)
+		}
 	}
 	return out
 }

@@ -223,11 +223,9 @@ func (s *server) endRun(ctx context.Context, cause error) error {
 		return nil
 	}
 	a.Stop(ctx)
-	word := "done"
 	if cause != nil {
-		word = "error"
+		a.Finish("error", cause)
 	}
-	a.Finish(word, cause)
 	return a.Close(ctx)
 }
 

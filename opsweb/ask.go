@@ -251,7 +251,7 @@ func (r *round) ask(ctx context.Context) (move, error) {
 		if other != nil {
 			return r.askOther(*other), nil
 		}
-		return settle(Expired, "nobody answered before "+r.op.ExpiresAtSent), nil
+		return settle(Expired, "nobody answered before its deadline"), nil
 	default:
 		return move{}, fmt.Errorf("round %s: a question ended as %q", r.id, d.State)
 	}

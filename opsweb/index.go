@@ -22,10 +22,15 @@ func RunKey(kind, owner string) string { return "run " + owner + " " + kind }
 // approvalKey finds the lines by which an approval of an operation left, or was taken over.
 func approvalKey(operationID string) string { return "approval " + operationID }
 
+// takenKey finds the lines by which a run took rounds over.
+func takenKey(owner string) string { return "taken " + owner }
+
 func keysOf(rec ledger.Record) []string {
 	switch {
 	case rec.Round == "" && rec.Kind != "sighting":
 		return []string{KindKey(rec.Kind), RunKey(rec.Kind, rec.Owner)}
+	case rec.Kind == "resumed":
+		return []string{takenKey(rec.Owner)}
 	case rec.Kind == "sending", rec.Kind == "approved-before":
 		var s Sent
 		if json.Unmarshal(rec.Data, &s) == nil {
@@ -47,12 +52,8 @@ func standOf(before string, rec ledger.Record) (after string, ended bool) {
 }
 
 // past returns, as History does, the rounds in which an approval of the operation left or was taken over.
-func (o *Operations) past(operationID string) (found []Past, err error) {
-	err = o.cfg.Ledger.Look(o.life, func(v ledger.View) error {
-		found, err = roundsOf(v, operationID)
-		return err
-	})
-	return found, err
+func (o *Operations) past(operationID string) ([]Past, error) {
+	return o.history(func(v ledger.View) ([]ledger.Record, error) { return v.Rounds(approvalKey(operationID)) })
 }
 
 func roundsOf(v ledger.View, operationID string) ([]Past, error) {
@@ -60,10 +61,19 @@ func roundsOf(v ledger.View, operationID string) ([]Past, error) {
 	return History(records), err
 }
 
+// takenBy returns the rounds that a run took over.
+func (o *Operations) takenBy(owner string) ([]Past, error) {
+	return o.history(func(v ledger.View) ([]ledger.Record, error) { return v.Rounds(takenKey(owner)) })
+}
+
 // unended returns the rounds of all runs that have not ended, and perhaps some that have.
-func (o *Operations) unended() (found []Past, err error) {
+func (o *Operations) unended() ([]Past, error) {
+	return o.history(ledger.View.Unended)
+}
+
+func (o *Operations) history(of func(ledger.View) ([]ledger.Record, error)) (found []Past, err error) {
 	err = o.cfg.Ledger.Look(o.life, func(v ledger.View) error {
-		records, err := v.Unended()
+		records, err := of(v)
 		found = History(records)
 		return err
 	})

@@ -41,8 +41,8 @@ func anyLine(chance *rand.Rand) ledger.Entry {
 	return e
 }
 
-// The index tells of a ledger what the whole of it tells: the rounds of an operation, and those that are open or may have
-// an approval at the Company.
+// The index tells of a ledger what the whole of it tells: the rounds of an operation, those that a run took over, and
+// those that are open or may have an approval at the Company.
 func TestTheIndexTellsWhatTheWholeHistoryTells(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ledger")
 	chance := rand.New(rand.NewPCG(3, 4))
@@ -102,6 +102,17 @@ func TestTheIndexTellsWhatTheWholeHistoryTells(t *testing.T) {
 				}
 				same("operation "+op, approved[op], got)
 			}
+			taken, err := v.Rounds(takenKey("run_1"))
+			if err != nil {
+				return err
+			}
+			var over []string
+			for _, p := range all {
+				if slices.ContainsFunc(p.Records, func(rec ledger.Record) bool { return rec.Kind == "resumed" }) {
+					over = append(over, p.ID)
+				}
+			}
+			same("taken over", over, History(taken))
 			records, err := v.Unended()
 			same("unended", unended, History(records))
 			return err

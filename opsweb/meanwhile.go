@@ -21,8 +21,8 @@ var errMeanwhile = errors.New("another round holds the operation")
 const maxMeanwhile = 8
 
 // unless is the condition of the line of a move; nil for a line that has none. The moves are those by which the User is asked,
-// an approval leaves for the first time, an earlier one is taken over, the right to perform is spent, and the operation is said
-// not to be performed.
+// an approval leaves, an earlier one is taken over, the right to perform is spent, and the operation is said not to be
+// performed.
 func (r *round) unless(m move) func(ledger.View) error {
 	switch {
 	case m.on == evQuestion, m.on == evSend, m.on == evApprovedBefore, r.denies(m):
@@ -36,9 +36,18 @@ func (r *round) unless(m move) func(ledger.View) error {
 					return fmt.Errorf("%w: round %s", errMeanwhile, p.ID)
 				}
 			}
+			if m.on != evQuestion && m.on != evSend {
+				return nil
+			}
+			switch p, elsewhere, err := r.repeated(v); {
+			case err != nil:
+				return err
+			case elsewhere:
+				return fmt.Errorf("%w: round %s", errMeanwhile, p.ID)
+			}
 			return nil
 		}
-	case m.on == evReplay:
+	case m.on == evReplay, m.on == evSendAgain:
 		return func(v ledger.View) error {
 			rounds, err := roundsOf(v, r.op.ID)
 			if err != nil {
@@ -48,8 +57,12 @@ func (r *round) unless(m move) func(ledger.View) error {
 			if at < 0 {
 				return nil // it was approved in no round of the ledger, so no other can have met that
 			}
+			since := rounds[at].seq()
+			if m.on == evSendAgain {
+				since = rounds[at].triedAt() // a process that took the round over has a line of its own after that
+			}
 			for _, p := range rounds {
-				if p.ID != r.id && r.about(p) && p.usedSince(rounds[at].seq()) {
+				if p.ID != r.id && r.about(p) && p.usedSince(since) {
 					return fmt.Errorf("%w: round %s", errMeanwhile, p.ID)
 				}
 			}
@@ -102,6 +115,22 @@ func (r *round) deniedMeanwhile(ctx context.Context, m move) (move, error) {
 // the hands of another run: a page that asks again gets a new operation for the same action as soon as the first is
 // performed, by whoever. There is no event when nothing speaks against asking.
 func (r *round) repeatsElsewhere() (move, error) {
+	var p Past
+	var elsewhere bool
+	if err := r.ops.cfg.Ledger.Look(r.ops.life, func(v ledger.View) (err error) {
+		p, elsewhere, err = r.repeated(v)
+		return err
+	}); err != nil {
+		return move{}, fmt.Errorf("round %s: the ledger could not be read for what it repeats: %w", r.id, err)
+	}
+	if elsewhere {
+		return settlef(Failed, "the same request was made before for operation %s, which another run approved in round %s; nothing of this one was approved", p.last().OperationID, p.ID), nil
+	}
+	return move{}, nil
+}
+
+// repeated returns the round of another run that approved the operation for which r's request was made before in this one.
+func (r *round) repeated(v ledger.View) (Past, bool, error) {
 	own := make(map[string]bool)
 	var ids []string              // of the operations of those rounds
 	same := make(map[string]bool) // whether one of their rounds is of the same act
@@ -119,20 +148,20 @@ func (r *round) repeatsElsewhere() (move, error) {
 	slices.Sort(ids)
 	for _, id := range slices.Compact(ids) {
 		ours := same[id]
-		past, err := r.ops.past(id)
+		past, err := roundsOf(v, id)
 		if err != nil {
-			return move{}, fmt.Errorf("round %s: the ledger could not be read for what it repeats: %w", r.id, err)
+			return Past{}, false, err
 		}
 		for _, p := range past {
 			if own[p.ID] || p.last() == nil || p.last().OperationID != id || p.last().Issuer != r.site.company.Issuer {
 				continue
 			}
 			if p.Approval() != nil || ours && p.Outcome == Performed {
-				return settlef(Failed, "the same request was made before for operation %s, which another run approved in round %s; nobody was asked about this one", id, p.ID), nil
+				return p, true, nil
 			}
 		}
 	}
-	return move{}, nil
+	return Past{}, false, nil
 }
 
 // heldBy reports whether the round p, another one of r's operation, holds it: what was approved in it was performed, or may
@@ -159,6 +188,17 @@ func (p Past) usedSince(seq uint64) bool {
 		effect := r.Kind == "sending" || r.Kind == "sending-again" || r.Kind == "approved-before" || r.Kind == "replaying"
 		return r.Seq > seq && (effect || r.Kind == "settled" && p.Outcome == Performed)
 	})
+}
+
+// triedAt is the place of the line of the last try to send the round's approval.
+func (p Past) triedAt() uint64 {
+	var at uint64
+	for _, r := range p.Records {
+		if r.Kind == "sending" || r.Kind == "sending-again" {
+			at = r.Seq
+		}
+	}
+	return at
 }
 
 // seq is the place of the round's last line.

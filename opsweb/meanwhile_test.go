@@ -305,3 +305,81 @@ func TestAPageThatAsksAgainForWhatAnotherRunApprovedBringsNoQuestion(t *testing.
 		}
 	})
 }
+
+// The page asks again before it is known here what its first request was for. The User says yes to the second operation, and
+// by then another run turns out to have approved the first one: nothing of the second is sent.
+//
+// Clauses: OPS3-7.14, OPS3-7.22
+func TestAYesIsNotUsedWhenTheSameRequestTurnsOutToBeApprovedByAnotherRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := newWorld(t), newShop()
+		w.chrome.live = s.page
+		slow, second := true, 0
+		w.company.live = func(p post) answer {
+			switch {
+			case p.ref == "r9" && p.approval != "":
+				second++
+				return recorded
+			case p.ref == "r9":
+				return termsOf("exc_2", "v1", time.Hour)
+			case p.ref == "r2" && slow:
+				slow = false
+				return busy(http.StatusServiceUnavailable, "300")
+			}
+			return s.answer(p)
+		}
+		a, b := w.beside("run_a", &gate{n: 3}, nil), w.beside("run_b", &gate{}, nil)
+		a.press(a.tab)
+		b.press(b.tab)
+		synctest.Wait()
+		b.byItself(refusedScript("r9")) // it is asked about: nobody knows yet what r2 is for
+		synctest.Wait()
+		if requests, _ := b.ops.Desk().Pending(); len(requests) != 1 || requests[0].Question.Operation.ID != "exc_2" {
+			t.Fatalf("asked: %+v", requests)
+		}
+		w.disk.onLine("recorded", a.ops.end) // the act is not made again
+		stop := a.answers(yes)
+		synctest.Wait()
+		stop()
+		w.must(wait(t.Context(), 10*time.Minute))
+		defer b.answers(yes)()
+		w.must(b.settle())
+		if second != 0 || count(w.disk.records(), "sending") != 1 {
+			t.Errorf("%d approvals of the second operation left; %d lines", second, count(w.disk.records(), "sending"))
+		}
+	})
+}
+
+// A run that is gone had written that its approval leaves. Another one finds that it never came to be recorded, asks anew, and
+// its approval leaves. Whoever then goes on with the first sends nothing of it any more.
+//
+// Clauses: OPS3-7.13, OPS3-7.14
+func TestAnApprovalIsNotSentAgainOnceAnotherRunApprovedTheOperation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		day := termsOf("exc_1", "v1", 24*time.Hour)
+		w := killAt(t, story{endpoint: []answer{day}, site: []page{refused("r1")}, user: []say{yes}}, "sending")
+		w.skip(2 * time.Hour)
+		b := w.beside("run_2", &gate{}, nil)
+		w.company.script = []answer{day, day, lost}
+		b.chrome.script = []page{refused("r2")}
+		sent := 0
+		w.disk.onLine("sending", func() { sent++ })
+		stop := b.answers(yes)
+		b.press(b.tab)
+		synctest.Wait()
+		stop()
+		b.ops.Close()
+		if sent != 1 {
+			t.Fatalf("the second run did not come to send: %s", b.trace())
+		}
+		w.log = nil
+		w.company.script = []answer{state("approved")}
+		w.must(w.resumes("run_3", false))
+		_, err := w.ops.Resumed(t.Context())
+		w.must(err)
+		w.ops.Close()
+		if got := w.trace(); got != "resumed state-known LOOK:r1 settled" {
+			t.Errorf("what happened: %s", got)
+		}
+	})
+}

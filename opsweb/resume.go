@@ -135,6 +135,7 @@ type Resumption struct {
 type resumed struct {
 	past   Past
 	flow   bool        // the flow can be run again when the User says so
+	ran    time.Time   // when the flow had been run again for it; zero before
 	agreed bool        // the User's yes to the terms was one to that too
 	left   bool        // the User wants the approval to be left to expire
 	others []Reference // earlier ones of the round, the newest first
@@ -331,8 +332,7 @@ func (r *round) resend(ctx context.Context) (move, error) {
 	if !r.companyTime().Before(r.op.ExpiresAt) {
 		return move{on: evKnown, body: LookedUp{Status: "not known"}}, nil
 	}
-	r.attempts++
-	return move{}, r.apply(ctx, move{on: evSendAgain, body: r.sent(r.attempts)})
+	return r.writeTry(ctx)
 }
 
 // errForFlow ends the work on a round until the flow has been run again.
@@ -418,7 +418,7 @@ func (o *Operations) FlowEnded() {
 	var waited []*round
 	for _, r := range o.rounds {
 		if r.parked && r.stopped == nil {
-			r.parked, r.resumed.left = false, true
+			r.parked, r.resumed.left, r.resumed.ran = false, true, o.cfg.Now()
 			waited = append(waited, r)
 		}
 	}

@@ -43,12 +43,16 @@ func killAt(t *testing.T, s story, kind string) *world {
 // resumes goes on with the world's one round in a run of its own, with a Chromium that is not used.
 func (w *world) resumes(owner string, flow bool) error {
 	w.t.Helper()
+	return w.resumesRound(owner, History(w.disk.records())[0], flow)
+}
+
+func (w *world) resumesRound(owner string, past Past, flow bool) error {
+	w.t.Helper()
 	l, err := ledger.Open(w.t.Context(), ledger.Config{Dir: w.dir, Owner: owner, OpenFile: w.disk.open, Now: w.now, Index: Index()})
 	w.must(err)
 	w.t.Cleanup(func() { w.must(l.Close()) })
 	w.ops, err = New(w.t.Context(), Config{Ledger: l, Client: &http.Client{Transport: w.company}, Lock: w.lock, Notify: w.notified, Now: w.now})
 	w.must(err)
-	past := History(w.disk.records())[0]
 	s, err := w.session.Earlier(past.Sid())
 	w.must(err)
 	return w.ops.Resume(w.t.Context(), past, Resumption{Company: w.site(), Session: s, Profile: profile.V1(), Flow: flow})

@@ -30,6 +30,9 @@ func (r *round) prepare(ctx context.Context) (move, error) {
 	if m, err := r.endedBefore(r.op.ID, Declined); err != nil || m.on != "" {
 		return m, err
 	}
+	if m, err := r.repeatsElsewhere(); err != nil || m.on != "" {
+		return m, err
+	}
 	// The permission ends with the revision; it is looked at here, immediately before it is used.
 	if !r.companyTime().Before(r.decision.ExpiresAt) {
 		return settle(Expired, "it expired between the answer and the sending"), nil
@@ -101,11 +104,21 @@ func (r *round) send(ctx context.Context) (move, error) {
 		}
 		deadline = deadline.Add(rep.retryAfter)
 		pause = min(2*pause, maxPause)
-		r.attempts++
-		if err := r.apply(ctx, move{on: evSendAgain, body: r.sent(r.attempts)}); err != nil {
-			return move{}, err
+		if m, err := r.writeTry(ctx); err != nil || m.on != "" {
+			return m, err
 		}
 	}
+}
+
+// writeTry writes down one more try to send the approval. When another round has approved the operation since the last one,
+// there is none: what became of it is looked up.
+func (r *round) writeTry(ctx context.Context) (move, error) {
+	r.attempts++
+	err := r.apply(ctx, move{on: evSendAgain, body: r.sent(r.attempts)})
+	if errors.Is(err, errMeanwhile) {
+		return move{on: evKnown, body: LookedUp{Status: "not known"}}, nil
+	}
+	return move{}, err
 }
 
 // notSent is the outcome of an approval that certainly did not leave this time.

@@ -30,6 +30,8 @@ const (
 	twiceJSON         fault = "endpoint: duplicate JSON member"
 	oddState          fault = "endpoint: a state nobody knows"
 	sessionEnded      fault = "endpoint: invalid_session"
+	sessionRenewed    fault = "a new Session is joined in place of one that ended"
+	notRenewed        fault = "no new Session can be joined"
 	challenged        fault = "endpoint: 401"
 	extensionWanted   fault = "endpoint: extension_required"
 	referenceGone     fault = "endpoint: invalid_request for a live reference"

@@ -74,10 +74,10 @@ var mutants = []mutant{
 		}
 		if next := p.Approval(); next == nil`),
 	one("flow-meets-another", "what a flow that is run again meets is not asked about before the end of what it was run for is known", "opsweb/afterflow.go",
-		`	other, reference := r.flowOf()
-`, `	other, reference := r.flowOf()
+		`	of, err := r.flowOf()
+`, `	of, err := r.flowOf()
 	if MUTANT {
-		other = nil
+		of = nil
 	}
 `),
 	one("repeats-of-another-run", "what a page asks for again is not asked about while another run approves the first", "opsweb/meanwhile.go",
@@ -85,6 +85,10 @@ var mutants = []mutant{
 				continue
 			}
 			if p.Approval() != nil || ours`),
+	one("sent-beside-another", "an approval is not sent again once another run approved the operation", "opsweb/meanwhile.go",
+		`case m.on == evReplay, m.on == evSendAgain:`, `case m.on == evReplay, m.on == evSendAgain && !MUTANT:`),
+	one("flow-of-a-run-before", "what a flow met in a run that is gone is not asked about before the end of what it was run for is known", "opsweb/afterflow.go",
+		`	if !taken {`, `	if MUTANT || !taken {`),
 	one("not-said-is-never-recorded", "that an approval was not recorded holds only while the Company would remember it", "opsweb/history.go",
 		`	ends, err := time.Parse(time.RFC3339, p.Ends)
 	last`, `	if MUTANT {
@@ -93,12 +97,12 @@ var mutants = []mutant{
 	ends, err := time.Parse(time.RFC3339, p.Ends)
 	last`),
 	one("each-try-another", "the same approval goes again, never another one", "opsweb/send.go",
-		`		if err := r.apply(ctx, move{on: evSendAgain`, `		if MUTANT {
-			again := *r.approval
-			again.Reference, _ = operation.NewReference(r.ops.cfg.Rand)
-			r.approval = &again
-		}
-		if err := r.apply(ctx, move{on: evSendAgain`),
+		`	err := r.apply(ctx, move{on: evSendAgain`, `	if MUTANT {
+		again := *r.approval
+		again.Reference, _ = operation.NewReference(r.ops.cfg.Rand)
+		r.approval = &again
+	}
+	err := r.apply(ctx, move{on: evSendAgain`),
 	one("tries-unwritten", "each further try is written down before it leaves", "opsweb/send.go",
 		`move{on: evSendAgain, body: r.sent(r.attempts)}`, `move{on: evSendAgain, written: MUTANT, body: r.sent(r.attempts)}`),
 	one("sent-unwritten", "an approval leaves only when its line is on disk", "opsweb/send.go",

@@ -213,8 +213,26 @@ func (w *world) start(number int) *process {
 	real, err := p.browser.NewContext(p.ctx)
 	w.must(err)
 	p.tab = &joined{Context: real, c: p.chrome, turn: make(chan struct{}, 1)}
-	p.ops.Joined(p.tab, p.company, p.session, profile.V1(), nil)
+	p.ops.Joined(p.tab, p.company, p.session, profile.V1(), p.renew)
 	return p
+}
+
+// renew joins a new Session in place of the one that has ended, as the agent does.
+func (p *process) renew(ctx context.Context, sid string) error {
+	c := p.world.chance
+	if !wait(c.between("session", 10*time.Millisecond, 5*time.Second), ctx.Done(), p.dead) {
+		return errLost
+	}
+	if c.one("session", 4) {
+		c.count(notRenewed)
+		return errLost
+	}
+	if p.session.ID() == sid {
+		c.count(sessionRenewed)
+	}
+	err := p.session.Restart(sid)
+	p.story("a new Session is joined: %v", err)
+	return err
 }
 
 // recount has the judge read what is on disk and was not seen to get there.

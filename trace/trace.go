@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ type Stage string
 
 // The stages of a start, and of a round.
 const (
+	Open      Stage = "open"      // the home, its ledger and the run's socket
 	Discovery Stage = "discovery" // the Company's documents
 	Chromium  Stage = "chromium"  // the start of Chromium
 	Check     Stage = "check"     // whether a Chromium that is new to the home holds responses
@@ -75,11 +77,10 @@ type lane struct {
 
 // open is a span that has not ended.
 type open struct {
-	lane   *lane
-	within *open
-	stage  Stage
-	at     time.Time
-	facts  []Fact
+	lane  *lane
+	stage Stage
+	at    time.Time
+	facts []Fact
 }
 
 // New begins a trace on w, whose clock is now. Each span is written when it ends, in one Write: what a killed process
@@ -221,14 +222,24 @@ func (s Span) End(facts ...Fact) {
 	}
 }
 
+// Drop ends the span without a trace of it: what it stands for turned out not to have happened.
+func (s Span) Drop() {
+	if s.timeline != nil {
+		s.timeline.drop(s.open)
+	}
+}
+
+func (t *Timeline) drop(o *open) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o.lane.open = slices.DeleteFunc(o.lane.open, func(other *open) bool { return other == o })
+}
+
 func (t *Timeline) begin(p place, s Stage, facts []Fact) *open {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.laneFor(p)
-	o := &open{lane: l, stage: s, at: t.now(), facts: append([]Fact(nil), facts...)}
-	if n := len(l.open); n > 0 {
-		o.within = l.open[n-1]
-	}
+	o := &open{lane: l, stage: s, at: t.now(), facts: slices.Clone(facts)}
 	l.open = append(l.open, o)
 	return o
 }
@@ -269,12 +280,7 @@ type event struct {
 func (t *Timeline) end(o *open, facts []Fact) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	at := -1
-	for i, other := range o.lane.open {
-		if other == o {
-			at = i
-		}
-	}
+	at := slices.Index(o.lane.open, o)
 	if at < 0 || t.over {
 		return
 	}

@@ -112,6 +112,9 @@ func TestSpansAreWrittenWithTheirTimesAndFacts(t *testing.T) {
 	_, inner := trace.Begin(ctx, trace.Ledger, trace.Word("line", "sending"))
 	inner.End(trace.Failed(nil))
 	inner.End(trace.Status(999)) // only the first counts
+	_, none := trace.Begin(ctx, trace.Connect)
+	none.Drop()
+	none.End()
 	outer.End(trace.Status(204), trace.Failed(errors.New("x")), trace.Reused(true), trace.Step(3))
 	if err := tl.Close(); err != nil {
 		t.Fatal(err)
@@ -123,7 +126,7 @@ func TestSpansAreWrittenWithTheirTimesAndFacts(t *testing.T) {
 	if in := spans[0]; *in.At != 2000 || *in.Took != 1000 || in.Args["line"] != "sending" || in.Args["failed"] != false || len(in.Args) != 2 {
 		t.Errorf("%+v", in)
 	}
-	if out := spans[1]; *out.At != 1000 || *out.Took != 3000 || out.Args["status"] != 204.0 || out.Args["failed"] != true || out.Args["try"] != 1.0 || out.Args["step"] != 3.0 || out.Args["reused"] != true {
+	if out := spans[1]; *out.At != 1000 || *out.Took != 4000 || out.Args["status"] != 204.0 || out.Args["failed"] != true || out.Args["try"] != 1.0 || out.Args["step"] != 3.0 || out.Args["reused"] != true {
 		t.Errorf("%+v", out)
 	}
 	if !json.Valid(b.Bytes()) || !trace.Ours(b.Bytes()) {

@@ -133,10 +133,12 @@ type bench struct {
 	feed *fakeFeed
 	m    *model
 	at   time.Time
+
+	ticked time.Time // when the last tick came
 }
 
 func newBench(t testing.TB, w, h int, configure ...func(*Config)) *bench {
-	b := &bench{t: t, feed: newFakeFeed(), at: noon()}
+	b := &bench{t: t, feed: newFakeFeed(), at: noon(), ticked: noon()}
 	cfg := Config{Feed: b.feed, Now: func() time.Time { return b.at }, Unicode: true, UntilDone: true}
 	for _, c := range configure {
 		c(&cfg)
@@ -181,7 +183,8 @@ func (b *bench) pass(d time.Duration) {
 	for d > 0 {
 		step := min(d, time.Second)
 		b.at, d = b.at.Add(step), d-step
-		if step == time.Second {
+		if b.at.Sub(b.ticked) >= time.Second {
+			b.ticked = b.at
 			b.send(tickMsg{})
 		}
 		b.send(wakeMsg{})

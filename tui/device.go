@@ -62,9 +62,9 @@ type device struct {
 	watcher sync.WaitGroup
 
 	on, off string      // what dress and undress send
-	single  bool        // single keys are set by us, not by Bubble Tea
-	before  *term.State // the terminal's own, with single
+	before  *term.State // the terminal's own
 
+	pen     sync.Mutex // who writes; also held while another program has the terminal
 	mu      sync.Mutex
 	writing time.Time // when the write began that is under way; zero when none is
 	stalled time.Time // when the last write ended that took longer than stallLimit
@@ -109,6 +109,8 @@ func (d *device) Read(b []byte) (int, error) {
 // Write implements io.Writer and keeps the time it took: a key pressed while the screen stood still was pressed on
 // what was there before.
 func (d *device) Write(b []byte) (int, error) {
+	d.pen.Lock()
+	defer d.pen.Unlock()
 	d.mu.Lock()
 	d.writing = d.now()
 	d.mu.Unlock()
@@ -187,9 +189,9 @@ func (d *device) stopWork() {
 
 // run runs a program until it ends by itself (nil) or d's context ends (its cause). The program is told to quit, not
 // killed: a killed one closes what its reader still waits on.
-func (d *device) run(m tea.Model, options ...tea.ProgramOption) error {
-	program := tea.NewProgram(m, append(options, tea.WithInput(d), tea.WithOutput(d), tea.WithoutSignalHandler())...)
-	d.jobControl(program)
+func (d *device) run(m tea.Model) error {
+	program := tea.NewProgram(m, tea.WithInput(d), tea.WithOutput(d), tea.WithoutSignalHandler(), tea.WithoutRenderer())
+	d.hand(program)
 	d.watcher.Go(func() {
 		<-d.ctx.Done()
 		kill := time.AfterFunc(stopTimeout, program.Kill)
@@ -215,6 +217,19 @@ func (d *device) width() int {
 		return 80
 	}
 	return w
+}
+
+// size is a command that tells how large the terminal is.
+func (d *device) size() tea.Cmd {
+	return d.do(func(context.Context) tea.Msg { return d.measure() })
+}
+
+func (d *device) measure() tea.WindowSizeMsg {
+	w, h, err := term.GetSize(d.Fd())
+	if err != nil || w == 0 || h == 0 {
+		w, h = 80, 24 // a serial line tells no size
+	}
+	return tea.WindowSizeMsg{Width: w, Height: h}
 }
 
 // print writes s as it is.

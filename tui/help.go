@@ -3,6 +3,7 @@ package tui
 // helpView is the help: every screen's keys from the key table, and the rules of an answer.
 type helpView struct {
 	top       int
+	stays     bool // the UI stays until it is left
 	companies bool // there is a screen of them
 	history   bool // there is a screen of past operations
 }
@@ -15,7 +16,7 @@ func (v helpView) body(p painter, w int) []line {
 	}
 	parts := []part{
 		{wOnQuestion, questionKeys()},
-		{wOnTasks, taskKeys(true, true, v.companies, v.history)},
+		{wOnTasks, taskKeys(true, v.stays, v.companies, v.history)},
 		{wOnList, listKeys()},
 	}
 	if v.companies {

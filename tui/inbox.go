@@ -15,13 +15,14 @@ type inbox struct {
 	tasks     []task
 	questions []question // soonest deadline first, as the view has them
 	closed    map[approval.RequestID]approval.Decision
-	left      map[approval.RequestID]bool // the User left it: it doesn't come to the front again
-	sent      map[approval.RequestID]bool // an answer is on its way, or has arrived
-	known     map[approval.RequestID]bool // it was told of
+	left      map[approval.RequestID]bool   // the User left it: it doesn't come to the front again
+	sent      map[approval.RequestID]bool   // an answer is on its way, or has arrived
+	known     map[approval.RequestID]bool   // it was told of
+	rounds    map[string]approval.RequestID // the first question of each round
 }
 
 func newInbox(c charset) inbox {
-	return inbox{charset: c, left: map[approval.RequestID]bool{}, sent: map[approval.RequestID]bool{}, known: map[approval.RequestID]bool{}}
+	return inbox{charset: c, left: map[approval.RequestID]bool{}, sent: map[approval.RequestID]bool{}, known: map[approval.RequestID]bool{}, rounds: map[string]approval.RequestID{}}
 }
 
 // take takes a view over, and reports whether it has a question that was not there before.
@@ -32,7 +33,13 @@ func (b *inbox) take(view attach.View) (news bool) {
 		b.tasks = append(b.tasks, b.charset.task(t))
 	}
 	for _, q := range view.Questions {
-		b.questions = append(b.questions, b.charset.question(q))
+		first, met := b.rounds[q.Request.Question.Round]
+		if !met {
+			b.rounds[q.Request.Question.Round] = q.Request.ID
+		}
+		text := b.charset.question(q)
+		text.before = met && first != q.Request.ID
+		b.questions = append(b.questions, text)
 		news = news || !b.known[q.Request.ID]
 		b.known[q.Request.ID] = true
 	}

@@ -68,6 +68,7 @@ func plainKeys() []binding {
 		{[]string{"a"}, actApprove, "a", kApprove},
 		{[]string{"d"}, actDeny, "d", kDontApprove},
 		{[]string{" "}, actPageDown, "space", kGoOnReading},
+		{[]string{"?"}, actHelp, "?", kHelp},
 		{[]string{"q"}, actLeave, "q", kLeaveItUnanswered},
 	}
 }
@@ -85,11 +86,16 @@ func taskKeys(waiting, stays, companies, history bool) []binding {
 	if history {
 		keys = append(keys, binding{[]string{"h"}, actReceipts, "h", wPast})
 	}
-	keys = append(keys, binding{[]string{"?"}, actHelp, "?", kHelp})
+	return append(keys, endKeys(stays)...)
+}
+
+// endKeys are the last keys of a screen from which the UI is left, or the run ended.
+func endKeys(stays bool) []binding {
+	help := binding{[]string{"?"}, actHelp, "?", kHelp}
 	if stays {
-		keys = append(keys, binding{[]string{"q"}, actLeave, "q", kLeave})
+		return []binding{help, {[]string{"q"}, actLeave, "q", kLeave}}
 	}
-	return keys
+	return []binding{help, {nil, actStop, "Ctrl+C", kStopTheRun}}
 }
 
 func listKeys() []binding {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -57,6 +58,7 @@ type model struct {
 	w, h     int
 	now      time.Time // what the screen shows; changes once a second
 	lastTick time.Time
+	ticking  bool // a tick is due
 
 	inbox  inbox
 	place  place
@@ -89,7 +91,7 @@ func newModel(cfg Config, d *device) *model {
 
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
-	return tea.Batch(nextView(m.d, m.cfg.Feed), m.d.after(tickTime, tickMsg{}))
+	return tea.Batch(m.d.size(), nextView(m.d, m.cfg.Feed))
 }
 
 // Update implements tea.Model. It does no I/O: what has to be done outside is in the command it returns.
@@ -98,40 +100,50 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if stood := m.d.stood(now); !stood.IsZero() {
 		m.arming.disturb(stood)
 	}
-	if now.Sub(m.lastTick) > asleepTime {
+	if m.ticking && now.Sub(m.lastTick) > asleepTime {
 		m.arming.disturb(now)
 	}
-	return m, tea.Batch(m.handle(msg, now), m.retitle())
+	cmd := m.handle(msg, now)
+	if m.cfg.Title {
+		m.titled = titleWords(len(m.inbox.waiting()))
+	}
+	return m, tea.Batch(cmd, m.tick(now))
 }
 
-// retitle says in the window's title how many questions wait, where it says something else.
-func (m *model) retitle() tea.Cmd {
-	title := titleWords(len(m.inbox.waiting()))
-	if !m.cfg.Title || title == m.titled {
+// tick comes back in a second where a time on the screen changes by then, or the lock is to be forgotten.
+func (m *model) tick(now time.Time) tea.Cmd {
+	if m.ticking || !m.passes() {
 		return nil
 	}
-	m.titled = title
-	return tea.SetWindowTitle(string(title))
+	m.ticking, m.lastTick = true, now
+	if m.place != atQuestion { // there only its countdown changes, with the tick
+		m.now = now
+	}
+	return m.d.after(tickTime, tickMsg{})
+}
+
+// passes says that something passes with the time: a deadline, a task under way, a sign-in, the lock that stays open.
+func (m *model) passes() bool {
+	return m.place == atQuestion || m.place == atCompanies || m.keeper.key != nil || len(m.inbox.waiting()) > 0 || slices.ContainsFunc(m.inbox.tasks, func(t task) bool { return !t.over() })
 }
 
 // resumed goes on after the process was stopped: the User may have seen anything meanwhile, so nothing that was shown or
 // pressed before counts.
 func (m *model) resumed(now time.Time) tea.Cmd {
-	m.titled = ""
 	m.putAside()
 	if m.place == atQuestion {
 		m.note = noteResumed
 	}
 	m.show(now)
-	return tea.Batch(m.wake(now), m.retitle())
+	return tea.Batch(m.wake(now), m.d.size())
 }
 
 func (m *model) handle(msg tea.Msg, now time.Time) tea.Cmd {
 	switch msg := msg.(type) {
 	case tickMsg:
 		m.keeper.pass(now)
-		m.now, m.lastTick = now, now
-		return m.d.after(tickTime, tickMsg{})
+		m.now, m.lastTick, m.ticking = now, now, false
+		return nil
 	case viewMsg:
 		return tea.Batch(m.changed(msg.view, now), nextView(m.d, m.cfg.Feed))
 	case feedEndMsg:

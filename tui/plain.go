@@ -2,15 +2,11 @@ package tui
 
 import (
 	"context"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/charmbracelet/x/term"
 
 	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/attach"
@@ -38,7 +34,10 @@ type plainModel struct {
 	arming  arming
 	ending  error
 	leaving bool // everything is said; quit when it is printed
-	resized chan os.Signal
+	ticking bool // a tick is due
+
+	seen        bool // a view has come
+	saidWaiting bool // whether the keys that were printed last were those while a question waits
 }
 
 // asking is a question while it is being read and answered.
@@ -54,33 +53,12 @@ type asking struct {
 func newPlainModel(cfg Config, d *device) *plainModel {
 	return &plainModel{
 		keeper: newKeeper(cfg, cfg.Now()), cfg: cfg, d: d, painter: newPainter(false, cfg.Unicode, cfg.Now().Location()), inbox: newInbox(charset{cfg.Unicode}), told: map[string]bool{},
-		resized: make(chan os.Signal, 1),
 	}
 }
 
 // Init implements tea.Model.
 func (m *plainModel) Init() tea.Cmd {
-	return tea.Batch(m.size(false), nextView(m.d, m.cfg.Feed), m.d.after(tickTime, tickMsg{}))
-}
-
-// size tells the terminal's size: at once, or when it changes.
-func (m *plainModel) size(wait bool) tea.Cmd {
-	return m.d.do(func(ctx context.Context) tea.Msg {
-		if wait {
-			signal.Notify(m.resized, syscall.SIGWINCH)
-			defer signal.Stop(m.resized)
-			select {
-			case <-m.resized:
-			case <-ctx.Done():
-				return nil
-			}
-		}
-		w, h, err := term.GetSize(m.d.Fd())
-		if err != nil || w == 0 || h == 0 {
-			w, h = 80, 24 // a serial line tells no size
-		}
-		return tea.WindowSizeMsg{Width: w, Height: h}
-	})
+	return tea.Batch(m.d.size(), nextView(m.d, m.cfg.Feed))
 }
 
 // Update implements tea.Model.
@@ -98,7 +76,6 @@ func (m *plainModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.ask(m.asking.q, now)
 		}
 		m.next(now)
-		cmd = m.size(true)
 	case viewMsg:
 		news := m.changed(msg.view, now)
 		cmd = tea.Batch(nextView(m.d, m.cfg.Feed), ring(m.d, m.cfg.Bell && news))
@@ -107,7 +84,7 @@ func (m *plainModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tickMsg:
 		m.keeper.pass(now)
 		m.remind(now)
-		cmd = m.d.after(tickTime, tickMsg{})
+		m.ticking = false
 	case printedMsg:
 		m.busy = false
 		m.printed(now)
@@ -149,7 +126,16 @@ func (m *plainModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	default:
 		m.arming.disturb(now)
 	}
-	return m, tea.Batch(cmd, m.print(), m.wake(now))
+	return m, tea.Batch(cmd, m.print(), m.wake(now), m.tick())
+}
+
+// tick comes back in a second where a deadline passes, or the lock stays open.
+func (m *plainModel) tick() tea.Cmd {
+	if m.ticking || m.asking == nil && m.unlock == nil && m.keeper.key == nil {
+		return nil
+	}
+	m.ticking = true
+	return m.d.after(tickTime, tickMsg{})
 }
 
 // wake comes back when the answer keys begin to count.
@@ -192,6 +178,7 @@ func (m *plainModel) print() tea.Cmd {
 
 func (m *plainModel) changed(view attach.View, now time.Time) (news bool) {
 	news = m.inbox.take(view)
+	m.seen = true
 	if u := m.unlock; u != nil {
 		switch q, open := m.inbox.question(u.needed.question.id); {
 		case !open:
@@ -244,6 +231,7 @@ func (m *plainModel) next(now time.Time) {
 			break
 		}
 	}
+	m.idle()
 }
 
 // ask prints a question from its beginning.
@@ -256,7 +244,7 @@ func (m *plainModel) ask(q question, now time.Time) {
 		return
 	}
 	head := []line{{}, spread(line{ours(wTitleQuestion, strong)}, say(timeLeft(q.deadline.Sub(now))), m.width())}
-	lines := append(head, ourLines(q, m.width(), "", now)...)
+	lines := append(append(head, whoLines(q, m.width())...), ourLines(q, m.width(), "", now)...)
 	m.asking = &asking{q: q, lines: append(lines, companyLines(q, m.painter, m.width())...)}
 	m.page()
 }
@@ -305,7 +293,7 @@ func (m *plainModel) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 	case m.unlock != nil:
 		keys = m.unlock.keys()
 	case m.asking == nil:
-		keys = taskKeys(len(m.inbox.waiting()) > 0, !m.cfg.UntilDone, m.cfg.Accounts != nil, false)
+		keys = m.idleKeys(len(m.inbox.waiting()) > 0)
 	}
 	does := meaning(keys, k)
 	if does == actStop {
@@ -338,6 +326,10 @@ func (m *plainModel) key(k tea.KeyMsg, now time.Time) tea.Cmd {
 		if len(m.asking.lines) > 0 && !m.asking.page {
 			m.page()
 		}
+	case actHelp: // the terms go off the screen with it, so they are shown anew
+		m.out = append(append(m.out, m.help()...), line{})
+		m.ask(m.asking.q, now)
+		return nil
 	case actLeave:
 		m.inbox.leave(m.asking.q.id)
 		m.asking, m.arming = nil, arming{}
@@ -367,11 +359,7 @@ func (m *plainModel) idleKey(does action, k tea.KeyMsg, now time.Time) tea.Cmd {
 			m.offerChoices(waiting, now)
 		}
 	case actHelp:
-		m.out = append(m.out, helpView{}.body(m.painter, m.width())...)
-		if m.cfg.Accounts != nil {
-			m.say(wPlainCompanies)
-			m.say(wPlainSignIn)
-		}
+		m.out = append(m.out, m.help()...)
 	case actCompanies:
 		return readKnown(m.d, m.cfg.Accounts)
 	case actLeave:

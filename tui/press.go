@@ -109,7 +109,7 @@ func steps(does action, room int) int {
 }
 
 func (m *model) newHelp() *helpView {
-	return &helpView{companies: m.cfg.Accounts != nil, history: m.cfg.History != nil}
+	return &helpView{stays: !m.cfg.UntilDone, companies: m.cfg.Accounts != nil, history: m.cfg.History != nil}
 }
 
 func (m *model) helpKey(does action, now time.Time) {

@@ -30,10 +30,12 @@ type frame struct {
 
 // newQuestionView lays q out for a screen of w by h cells, and shows its beginning. note says what happened just before.
 func newQuestionView(q question, p painter, w, h int, note words, now time.Time) questionView {
-	head, body := ourLines(q, w, note, now), companyLines(q, p, w)
+	who, head, body := whoLines(q, w), ourLines(q, w, note, now), companyLines(q, p, w)
 	fixed := 2 + len(questionFoot(p, w, ready)) // the title, and the rule above the foot
-	if len(head) > (h-fixed)/2 {
-		head, body = nil, append(head, body...)
+	if room := h - fixed; len(who)+len(head) <= room/2 {
+		head = append(who, head...)
+	} else {
+		head, body = briefHead(q, w, room/2, who, append(head, body...))
 	}
 	return questionView{q: q, frame: frame{head, body, max(h-fixed-len(head), 1)}, seenAt: now}
 }
@@ -53,13 +55,30 @@ func (v *questionView) scroll(by int, now time.Time) {
 	v.top = min(v.top, v.seenTop+v.frame.room, v.frame.last())
 }
 
-// ourLines are the lines above the Company's block.
+// whoLines say whose question it is.
+func whoLines(q question, w int) []line { return labelled(wCompany, q.company.introduce(), w) }
+
+// briefHead is what stays on a screen that has no room for all of our lines: whose question it is, and how much differs, in at
+// most room lines. The others scroll before the Company's.
+func briefHead(q question, w, room int, who, rest []line) (head, body []line) {
+	var differ []line
+	if n := len(q.differences); n > 0 {
+		differ = flow(line{ours(differWords(n), alert)}, w, nil, say("  "))
+	}
+	if len(who)+len(differ) <= room {
+		return append(who, differ...), rest
+	}
+	rest = append(who, rest...)
+	if short := labelled(wCompany, q.company.address(), w); len(short)+len(differ) <= room {
+		return append(short, differ...), rest
+	}
+	return nil, rest
+}
+
+// ourLines are the lines above the Company's block, below whose question it is.
 func ourLines(q question, w int, note words, now time.Time) []line {
 	var out []line
-	add := func(label words, l line) {
-		out = append(out, flow(l, w, line{ours(label, faint)}, line{ours(repeat(" ", label.cells()), plain)})...)
-	}
-	add(wCompany, q.company.introduce())
+	add := func(label words, l line) { out = append(out, labelled(label, l, w)...) }
 	if q.account == (plaintext.Text{}) {
 		add(wSession, say(wGuest))
 	} else {
@@ -72,6 +91,9 @@ func ourLines(q question, w int, note words, now time.Time) []line {
 	}
 	if len(q.differences) == 0 && q.kind == approval.KindApproval {
 		add(wChecked, say(agreeWords(len(q.summary) > 0)))
+	}
+	if q.before && q.kind == approval.KindApproval {
+		out = append(out, flow(line{ours(wAskedBefore, alert)}, w, nil, nil)...)
 	}
 	if after := afterWords(q); after != "" {
 		out = append(out, flow(line{ours(after, alert)}, w, nil, nil)...)

@@ -7,8 +7,6 @@ import (
 	"os"
 	"time"
 
-	tea "github.com/charmbracelet/bubbletea"
-
 	"github.com/papaver-agent/papaver/approval"
 	"github.com/papaver-agent/papaver/attach"
 	"github.com/papaver-agent/papaver/internal/quietstart"
@@ -89,11 +87,12 @@ func Run(ctx context.Context, cfg Config) error {
 	d := newDevice(ctx, cfg.Terminal, cfg.Now)
 	defer d.close()
 	if err := d.full(cfg.Title); err != nil {
-		return fmt.Errorf("write to the terminal: %w", err)
+		return fmt.Errorf("set the terminal to a full screen: %w", err)
 	}
-	defer d.undress()
 	m := newModel(cfg, d)
-	if err := d.run(guarded{m, d.end}, tea.WithAltScreen()); err != nil {
+	err := d.run(guarded{&drawing{model: m}, d.end})
+	d.undress() // what is printed below stays
+	if err != nil {
 		return err
 	}
 	if m.ending != nil {
@@ -119,7 +118,7 @@ func RunPlain(ctx context.Context, cfg Config) error {
 	}
 	defer d.undress()
 	m := newPlainModel(cfg, d)
-	if err := d.run(guarded{m, d.end}, tea.WithoutRenderer()); err != nil {
+	if err := d.run(guarded{m, d.end}); err != nil {
 		return err
 	}
 	return m.ending

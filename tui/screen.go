@@ -26,6 +26,14 @@ func (c charset) line(s string, cells int) plaintext.Text {
 	return plaintext.Line(c.spell(s), cells)
 }
 
+// label is what a task says in our words of a step: of their typography ASCII has its own.
+func (c charset) label(s string) plaintext.Text {
+	if !c.unicode {
+		s = strings.NewReplacer("“", `"`, "”", `"`, "×", "x", "…", "...").Replace(s)
+	}
+	return c.line(s, labelCells)
+}
+
 // whole is text for one of our lines that may not be cut.
 func (c charset) whole(s string) plaintext.Text { return plaintext.Whole(c.spell(s)) }
 
@@ -140,6 +148,7 @@ type question struct {
 	kind        approval.Kind
 	after       approval.After
 	front       bool
+	before      bool // another question of its round was asked before
 	company     companyText
 	account     plaintext.Text // quoted; empty for a guest
 	act         plaintext.Text
@@ -237,12 +246,12 @@ func (t task) over() bool { return !t.ended.IsZero() || t.outcome != "" }
 
 func (c charset) task(from attach.Task) task {
 	out := task{
-		id: from.ID, title: c.line(from.Title, labelCells), company: c.company(from.Company), now: c.line(from.Now, labelCells),
+		id: from.ID, title: c.line(from.Title, labelCells), company: c.company(from.Company), now: c.label(from.Now),
 		started: from.Started, ended: from.Ended, outcome: from.Outcome, trouble: c.trouble(from.Trouble),
 		performed: c.line(from.Performed, labelCells), unexplained: from.Unexplained,
 	}
 	for _, s := range from.Steps {
-		out.steps = append(out.steps, stepText{c.line(s.Label, labelCells), s.State})
+		out.steps = append(out.steps, stepText{c.label(s.Label), s.State})
 	}
 	for _, r := range from.Rounds {
 		round := roundText{outcome: r.Outcome}
@@ -250,7 +259,7 @@ func (c charset) task(from attach.Task) task {
 			round.summary = c.quote(first)
 		}
 		for _, s := range r.Stages {
-			round.stages = append(round.stages, stageText{c.line(s.Label, labelCells), s.At})
+			round.stages = append(round.stages, stageText{c.label(s.Label), s.At})
 		}
 		if r.Said != "" {
 			round.said = c.block(r.Said)

@@ -43,6 +43,8 @@ func (suspension) SetStderr(io.Writer) {}
 
 // Run implements tea.ExecCommand.
 func (s suspension) Run() error {
+	s.d.pen.Lock() // no frame comes between
+	defer s.d.pen.Unlock()
 	if s.stop {
 		s.d.undress()
 		stopGroup()
@@ -119,14 +121,18 @@ func parentOf(pid int) int {
 	return parent
 }
 
-// jobControl hands the signals of job control to the program until d's context ends.
-func (d *device) jobControl(program *tea.Program) {
-	signals := make(chan os.Signal, 1)
+// hand hands the signals of job control, and that the terminal has another size, to the program until d's context ends.
+func (d *device) hand(program *tea.Program) {
+	signals, sizes := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTSTP, syscall.SIGCONT)
+	signal.Notify(sizes, syscall.SIGWINCH)
 	d.watcher.Go(func() {
 		defer signal.Stop(signals)
+		defer signal.Stop(sizes)
 		for {
 			select {
+			case <-sizes:
+				program.Send(d.measure())
 			case s := <-signals:
 				if s == syscall.SIGTSTP {
 					program.Send(suspendMsg{})
@@ -140,39 +146,38 @@ func (d *device) jobControl(program *tea.Program) {
 	})
 }
 
-// dress sets the terminal as our screens need it beyond what Bubble Tea does; undress takes that back.
+// dress sets the terminal as our screens need it; undress takes that back.
 func (d *device) dress() error {
-	if d.single {
-		if _, err := term.MakeRaw(d.Fd()); err != nil {
-			return err
-		}
+	if _, err := term.MakeRaw(d.Fd()); err != nil {
+		return err
 	}
 	return d.print(d.on)
 }
 
 func (d *device) undress() {
 	_ = d.print(d.off) // the terminal may be gone; there is nobody left to tell
-	if d.single {
-		_ = term.Restore(d.Fd(), d.before)
-	}
+	_ = term.Restore(d.Fd(), d.before)
 }
 
 // full begins a full screen; undress ends it.
 func (d *device) full(title bool) error {
-	d.on, d.off = explicitOrder, implicitOrder
+	on, off := explicitOrder, implicitOrder
 	if title {
-		d.on, d.off = d.on+pushTitle, d.off+popTitle
+		on, off = on+pushTitle, off+popTitle
 	}
-	return d.dress()
+	return d.begin(on+fullScreenOn+pasteMarksOn, pasteMarksOff+fullScreenOff+off)
 }
 
-// lines begins the line-by-line way: single keys without echo, what was typed before is dropped, pastes are marked.
-// undress ends it.
-func (d *device) lines() (err error) {
+// lines begins the line-by-line way; undress ends it.
+func (d *device) lines() error { return d.begin(pasteMarksOn, pasteMarksOff) }
+
+// begin sets the terminal to single keys without echo, drops what was typed before, and sends on. undress takes it back and
+// sends off.
+func (d *device) begin(on, off string) (err error) {
 	if d.before, err = term.GetState(d.Fd()); err != nil {
 		return err
 	}
-	d.single, d.on, d.off = true, pasteMarksOn, pasteMarksOff
+	d.on, d.off = on, off
 	if err := d.dress(); err != nil {
 		d.undress()
 		return err

@@ -130,7 +130,7 @@ func TestASuspendRestoresTheTerminalAndTheQuestionStartsAgain(t *testing.T) {
 			backs()
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.Wait() }()
-			s.pressUntil("d", ended)
+			s.pressUntil("d", "a approve", ended)
 			if code := cmd.ProcessState.ExitCode(); code != 50 {
 				t.Fatalf("exit code %d, want that of one refusal", code)
 			}

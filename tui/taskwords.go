@@ -7,12 +7,13 @@ const (
 	wCompanyCallsIt words = "the Company calls it "
 	wToAnswer       words = " to answer."
 
-	wOnQuestion  words = "On a question"
-	wOnTasks     words = "On the tasks"
-	wOnList      words = "On the list of questions"
-	wOnCompanies words = "On the Companies"
-	wOnTyping    words = "While you type for a sign-in"
-	wOnReceipts  words = "On past operations"
+	wOnQuestion       words = "On a question"
+	wBetweenQuestions words = "Between questions"
+	wOnTasks          words = "On the tasks"
+	wOnList           words = "On the list of questions"
+	wOnCompanies      words = "On the Companies"
+	wOnTyping         words = "While you type for a sign-in"
+	wOnReceipts       words = "On past operations"
 )
 
 // stepWords begins a line about a step; the step's label follows.

@@ -110,7 +110,7 @@ func TestOfTwoUIsTheFirstAnswerWinsAndTheOtherSaysWhoAnswered(t *testing.T) {
 			p.ask(t, live(short(t)))
 			one.waitFor("a approve")
 			two.waitFor("a approve")
-			one.pressSeen("a", "You approved.")
+			one.pressSeen("a", "a approve", "You approved.")
 			two.waitFor("That question was approved by you, at another")
 			two.press("d") // too late, and to nothing
 			if open, _ := p.desk.Pending(); len(open) != 0 {
@@ -139,7 +139,7 @@ func TestAUIThatIsLeftLeavesTheQuestionOpenForTheNext(t *testing.T) {
 	}
 	two := attached(t, Run, dir)
 	two.waitFor("a approve")
-	two.pressSeen("d", "You did not approve.")
+	two.pressSeen("d", "a approve", "You did not approve.")
 }
 
 // Clauses: RD-5.04, RD-5.05
@@ -181,8 +181,8 @@ func TestANewRevisionOnTheScreenStartsTheWaitAgain(t *testing.T) {
 	}
 }
 
-// pressSeen presses key once it counts, again after a while, until the screen says text.
-func (s *terminal) pressSeen(key, text string) {
+// pressSeen presses key once the screen says when, again after a while, until the screen says text.
+func (s *terminal) pressSeen(key, when, text string) {
 	s.t.Helper()
 	seen := make(chan error, 1)
 	done := make(chan struct{})
@@ -190,7 +190,7 @@ func (s *terminal) pressSeen(key, text string) {
 		defer close(done)
 		s.watch(text, seen)
 	}()
-	s.pressUntil(key, seen)
+	s.pressUntil(key, when, seen)
 	<-done
 }
 

@@ -15,16 +15,17 @@ const (
 	wTitleTasks    words = "Papaver"
 	wTitleHelp     words = "Papaver: help"
 
-	wCompany   words = "Company  "
-	wSession   words = "Session  "
-	wAct       words = "Act      "
-	wAnswerBy  words = "Deadline "
-	wGuest     words = "guest (not signed in)"
-	wAccount   words = "signed in to account "
-	wNoAct     words = "nothing that your agent did explains this operation"
-	wAfterFlow words = "The page that asked is gone with its run. Approving here also runs the flow again from its start, to finish the operation."
-	wAfterNone words = "The page that asked is gone with its run, and so is its flow: an approval is recorded, nothing is performed, and it is left to expire."
-	wRerun     words = "Your approval is recorded already. Approving here runs the flow again from its start, to finish the operation."
+	wCompany     words = "Company  "
+	wSession     words = "Session  "
+	wAct         words = "Act      "
+	wAnswerBy    words = "Deadline "
+	wGuest       words = "guest (not signed in)"
+	wAccount     words = "signed in to account "
+	wNoAct       words = "nothing that your agent did explains this operation"
+	wAfterFlow   words = "The page that asked is gone with its run. Approving here also runs the flow again from its start, to finish the operation."
+	wAfterNone   words = "The page that asked is gone with its run, and so is its flow: an approval is recorded, nothing is performed, and it is left to expire."
+	wAskedBefore words = "You were asked about this operation before. This is a new question: read its terms again."
+	wRerun       words = "Your approval is recorded already. Approving here runs the flow again from its start, to finish the operation."
 
 	wChecked  words = "Checked  "
 	wCalls    words = ", calls itself "
@@ -56,7 +57,7 @@ const (
 	wTooSmall1 words = "This terminal is too small to show a question whole."
 	wTooSmall2 words = "It must have at least 40 columns and 12 rows. Nothing can be answered until then."
 
-	wNothing   words = "No task runs here now. A task that starts shows by itself."
+	wNothing   words = "No task runs here now. One that starts shows by itself: papaver run, papaver demo or an agent, in another terminal."
 	wResized   words = "The terminal changed its size. The question again, from its beginning:"
 	wPlainRule words = "An answer counts after 0.7 seconds without a key."
 
@@ -135,6 +136,7 @@ const (
 	kBack                  words = "back"
 	kChoose                words = "choose"
 	kClear                 words = "clear"
+	kCompanies             words = "Companies"
 	kCompaniesSignInAndOut words = "Companies, sign in and out"
 	kDelete                words = "delete"
 	kDontApprove           words = "don't approve"
@@ -151,6 +153,7 @@ const (
 	kSignInAtAnother       words = "sign in at another"
 	kSignOut               words = "sign out"
 	kTryAgain              words = "try again"
+	kStopTheRun            words = "stop the run"
 	kWaitingQuestions      words = "waiting questions"
 )
 
@@ -237,6 +240,14 @@ func closedWords(d approval.Decision) words {
 
 // chooseWords say how to choose one of n questions, line by line.
 func chooseWords(n int) words { return "Press a number, 1 to " + count(n) + ", to read that question." }
+
+// differWords says how many differences there are, where their lines may be off the screen.
+func differWords(n int) words {
+	if n == 1 {
+		return "1 difference was found: read it"
+	}
+	return count(n) + " differences were found: read them"
+}
 
 // agreeWords says that nothing was found to differ.
 func agreeWords(summary bool) words {

@@ -27,6 +27,7 @@ const demoFlow = "exchange.json"
 func runDemo(ctx context.Context, e env, args []string) error {
 	f := newFlags("demo")
 	sandbox := f.Bool("sandbox", true, "Chromium's sandbox; as root Chromium needs --sandbox=false")
+	timeline := f.String("trace", "", "write the agent's timeline to `FILE`, as papaver run --trace does")
 	if _, err := f.parse(e, args, 0, 0); err != nil {
 		return err
 	}
@@ -64,6 +65,9 @@ func runDemo(ctx context.Context, e env, args []string) error {
 	runArgs := []string{"run", flowFile, "--home", h.Dir(), "--company", ready.Company, "--cacert", ready.CACert, fmt.Sprintf("--sandbox=%v", *sandbox)}
 	for _, rule := range ready.ConnectTo {
 		runArgs = append(runArgs, "--connect-to", rule)
+	}
+	if *timeline != "" {
+		runArgs = append(runArgs, "--trace", *timeline)
 	}
 	var runErr error
 	if onTerminal(e) {

@@ -48,7 +48,8 @@ func TestASecretIsAskedForWithoutEchoAndIsOnlyInThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := b.sit(100, 40, file, b.task(flow, "--json", "--set", "who=Dana", "--secret", "pin")...)
+	timeline := filepath.Join(b.dir, "trace.json")
+	u := b.sit(100, 40, file, b.task(flow, "--json", "--trace", timeline, "--set", "who=Dana", "--secret", "pin")...)
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -80,6 +81,7 @@ func TestASecretIsAskedForWithoutEchoAndIsOnlyInThePage(t *testing.T) {
 			t.Errorf("%s holds the secret:\n%s", name, plainText(text))
 		}
 	}
+	saysOnlyWords(t, timeline)
 	if n := b.search([][]byte{[]byte(entered)}, b.home); n == 0 {
 		t.Error("the home holds no file: the search looked in the wrong place")
 	}

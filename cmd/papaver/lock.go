@@ -16,7 +16,6 @@ import (
 	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/ledger"
 	"github.com/papaver-agent/papaver/lock"
-	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/session"
 )
 
@@ -208,7 +207,7 @@ func (c *lockCommand) note(ctx context.Context, kind string, k *lock.Key) (err e
 	if err != nil {
 		return err
 	}
-	l, err := ledger.Open(ctx, ledger.Config{Dir: c.home.Ledger(), Owner: owner, Now: c.now, Index: opsweb.Index()})
+	l, err := ledger.Open(ctx, ledger.Config{Dir: c.home.Ledger(), Owner: owner, Now: c.now})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/papaver-agent/papaver/account"
 	"github.com/papaver-agent/papaver/agent"
 	"github.com/papaver-agent/papaver/browser"
+	"github.com/papaver-agent/papaver/internal/reach"
 	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/mcpserver"
 )
@@ -44,6 +46,10 @@ func runMCP(ctx context.Context, e env, args []string) error {
 		if err := browser.CheckAllowed(host); err != nil {
 			return usagef("--allow %v", err)
 		}
+	}
+	// A client shows nothing of a server's first words but that it ended: what the first call would find out is told now.
+	if _, err := reach.New(reach.Config{ConnectTo: way.connectTo, CACerts: way.cacerts}); err != nil {
+		return &trouble.Error{What: "the way to the named hosts can't be used", Err: err, Done: "nothing", Undone: "papaver mcp was not started", Next: "look at --connect-to and --cacert"}
 	}
 	dir, err := f.homeDir(e)
 	if err != nil {
@@ -80,15 +86,8 @@ func uploadFolders(folders []string, dir string) ([]string, error) {
 	}
 	var real []string
 	for _, folder := range folders {
-		path, err := filepath.EvalSymlinks(folder)
-		if err == nil {
-			path, err = filepath.Abs(path)
-		}
-		info, statErr := os.Stat(path)
-		if err == nil && statErr == nil && !info.IsDir() {
-			statErr = errors.New("it is no folder")
-		}
-		if err := errors.Join(err, statErr); err != nil {
+		path, err := realFolder(folder)
+		if err != nil {
 			return nil, &trouble.Error{What: "the folder of --uploads can't be used", Err: err, Done: "nothing", Undone: "papaver mcp was not started", Next: "name a folder that is there"}
 		}
 		if inside(path, home) || inside(home, path) {
@@ -97,6 +96,22 @@ func uploadFolders(folders []string, dir string) ([]string, error) {
 		real = append(real, path)
 	}
 	return real, nil
+}
+
+// realFolder is where a folder's links lead.
+func realFolder(folder string) (string, error) {
+	path, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return "", err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is no folder", path)
+	}
+	return path, err
 }
 
 // realPath is where a path's links lead. What is not there yet is taken as it is written.

@@ -96,8 +96,9 @@ func (m *model) leaves(b *bench) {
 	}
 }
 
-// A model shops, a person in papaver tui of the same home answers, and what the person approved is performed once. Nothing
-// of the join and no secret is in what the model reads. The client goes while a question is open: nothing is left.
+// A model shops, a person in papaver tui of the same home answers, and what the person approved is performed once; what is
+// refused, declined or expires is told so, and not performed. Nothing of the join and no secret is in what the model reads. The
+// client goes while a question is open: nothing is left.
 //
 // Clauses: OPS3-5.05, OPS3-5.06
 func TestAModelActsAndAPersonApproves(t *testing.T) {
@@ -105,7 +106,8 @@ func TestAModelActsAndAPersonApproves(t *testing.T) {
 	b := atCompany(t)
 	keys := privateKeys(t, b)
 	u := b.sit(100, 60, nil, "tui")
-	m := b.model()
+	papers := uploadFolder(t, b)
+	m := b.model(append(uploadSite(b), "--uploads", papers)...)
 	if text, data := m.calls("poppy_join", `{"company":"`+b.ready.Company+`"}`); data["status"] != "joined" || data["sid"] == "" {
 		t.Fatalf("join: %s", text)
 	}
@@ -135,6 +137,10 @@ func TestAModelActsAndAPersonApproves(t *testing.T) {
 		t.Errorf("the round: %v", data)
 	}
 
+	m.endings(b, u, papers)
+	b.counted(1, 1)
+
+	m.calls("poppy_join", `{"company":"`+b.ready.Company+`"}`)
 	m.calls("browser_navigate", `{"url":"`+b.ready.Company+`/membership"}`)
 	if _, data = m.calls("browser_click", `{"target":"#cancel-membership"}`); data["status"] != "waiting_for_user" {
 		t.Fatalf("cancel: %v", data)
@@ -163,10 +169,13 @@ func TestMCPListsItsToolsInAnEmptyHome(t *testing.T) {
 	if left := filesIn(b.home); len(left) > 0 && !strings.Contains(left[0], "no such file") {
 		t.Errorf("the list made %q", left)
 	}
-	if text, _ := m.calls("poppy_join", `{"company":"https://nowhere.test"}`); !strings.Contains(text, "Not done: no browser was started") {
+	if text, _ := m.calls("poppy_join", `{"company":"https://nowhere.test"}`); !strings.Contains(text, "Not done: no page was opened") {
 		t.Errorf("a call says %q", text)
 	}
 	m.leaves(b)
+	wrong := b.start("mcp", "--connect-to", "shop.test:443:127.0.0.1:1", "--cacert", filepath.Join(b.dir, "none.pem"))
+	wrong.exits(1)
+	wrong.says("none.pem", "papaver mcp was not started")
 	b.start("mcp").exits(0) // at the end of its input
 	ended := b.model()
 	ended.signal(syscall.SIGTERM) // while it waits for its input

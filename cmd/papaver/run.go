@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -14,12 +15,10 @@ import (
 	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/flow"
 	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/trace"
 )
 
-const (
-	uiEnds = 5 * time.Second // for a terminal UI to show the last news and end
-	tick   = 500 * time.Millisecond
-)
+const uiEnds = 5 * time.Second // for a terminal UI to show the last news and end
 
 // runOptions are the flags of papaver run.
 type runOptions struct {
@@ -41,6 +40,7 @@ type runOptions struct {
 	forget   *time.Duration
 	values   *flowValues
 	resume   bool
+	trace    string
 }
 
 func runFlags() *runOptions {
@@ -60,6 +60,7 @@ func runFlags() *runOptions {
 	o.BoolVar(&o.bell, "bell", false, "ring the terminal's bell when a question comes")
 	o.BoolVar(&o.noInput, "no-input", false, "refuse whatever would have to be asked")
 	o.BoolVar(&o.resume, "resume", false, "settle the home's unsettled operations and start nothing else; the flow that met one may finish it, when you say so")
+	o.StringVar(&o.trace, "trace", "", "write when each part of the run began and ended to `FILE`, as Chrome trace events: ui.perfetto.dev opens it")
 	o.forget = o.addForgetAfter()
 	o.values = o.addFlowValues()
 	return o
@@ -162,16 +163,21 @@ func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow, h
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	timeline, file, err := o.openTrace(e)
+	if err != nil {
+		return o.notBegun(e, err)
+	}
 	ui := newRunUI(e, o)
 	ui.key, ui.lock = key, homesLock(dir)
 	a, err := agent.Start(ctx, agent.Config{
 		Home: dir, Driver: driverOf(o.driver), ConnectTo: o.way.connectTo, CACerts: o.way.cacerts,
 		Profile: o.profile.forced, SignedIn: o.signedIn, Account: o.account, Keyring: account.OSKeyring(e.getenv),
 		NoSandbox: !o.sandbox, Headful: o.headful, Allowed: o.allowed(), NoInput: o.noInput, Key: key, OpenLedger: e.faults.openLedger, Wrap: e.faults.wrap,
-		Flow: hash, Title: f.Title, Steps: f.Labels(), Events: ui.event, Now: e.now, Logger: slog.New(slog.NewTextHandler(ui, nil)),
+		Flow: hash, Title: f.Title, Steps: f.Labels(), Events: ui.event, Trace: timeline, Now: e.now, Logger: slog.New(slog.NewTextHandler(ui, nil)),
 	})
 	if err != nil {
 		ui.close()
+		_ = o.closeTrace(timeline, file) // the run that did not begin is what went wrong
 		return o.notBegun(e, err)
 	}
 	for _, notice := range f.Notices {
@@ -193,7 +199,30 @@ func (o *runOptions) run(ctx context.Context, e env, dir string, f *flow.Flow, h
 	if closeErr := a.Close(closing); closeErr != nil {
 		printError(e.stderr, fmt.Errorf("after the run: %w", closeErr))
 	}
+	if err := o.closeTrace(timeline, file); err != nil {
+		printError(e.stderr, fmt.Errorf("after the run: --trace %s: %w", o.trace, err))
+	}
 	return ui.result(end, err, stands(a))
+}
+
+// openTrace makes the file of --trace; without one there is no timeline.
+func (o *runOptions) openTrace(e env) (*trace.Timeline, *os.File, error) {
+	if o.trace == "" {
+		return nil, nil, nil
+	}
+	file, err := trace.Create(o.trace)
+	if err != nil {
+		return nil, nil, &trouble.Error{What: "the timeline can't be written to " + o.trace, Err: err,
+			Done: "nothing", Undone: "no browser was started", Next: "give --trace the name of a new file"}
+	}
+	return trace.New(file, e.now), file, nil
+}
+
+func (o *runOptions) closeTrace(timeline *trace.Timeline, file *os.File) error {
+	if timeline == nil {
+		return nil
+	}
+	return errors.Join(timeline.Close(), file.Close())
 }
 
 // errTimeout ends a run that took longer than --timeout.
@@ -242,21 +271,24 @@ func (o *runOptions) within(ctx context.Context, a *agent.Agent, work func(conte
 
 // limit ends the run when it has worked for longer than --timeout. Time in which a question waits is not counted.
 func (o *runOptions) limit(ctx context.Context, a *agent.Agent, cancel context.CancelCauseFunc) {
-	ticker := time.NewTicker(tick)
-	defer ticker.Stop()
-	var worked time.Duration
-	for {
+	for left := o.timeout; ; {
+		questions, changed := a.Waiting()
+		began, timer := time.Now(), time.NewTimer(left)
+		if questions > 0 {
+			timer.Stop()
+		}
 		select {
 		case <-ctx.Done():
+			timer.Stop()
 			return
-		case <-ticker.C:
-			if a.Waiting() == 0 {
-				worked += tick
-			}
-			if worked >= o.timeout {
-				cancel(errTimeout)
-				return
-			}
+		case <-timer.C:
+			cancel(errTimeout)
+			return
+		case <-changed:
+			timer.Stop()
+		}
+		if questions == 0 {
+			left -= time.Since(began)
 		}
 	}
 }

@@ -259,6 +259,11 @@ func inWords(ev agent.Event) string {
 			return "the Company asks for an approval"
 		}
 		return "a reference was refused: " + string(b.Why)
+	case opsweb.Operation:
+		if ends, err := time.Parse(time.RFC3339, b.ExpiresAt); err == nil {
+			return "what it asks can be approved until " + ends.Local().Format("15:04:05")
+		}
+		return ""
 	case opsweb.Question:
 		return "a question waits: papaver tui"
 	case opsweb.Answer:

@@ -28,7 +28,8 @@ func TestNoSecretIsWrittenAnywhere(t *testing.T) {
 	b := atCompany(t)
 	keys := privateKeys(t, b)
 	u := b.sit(100, 40, nil, "tui")
-	p := b.start(b.task(b.flow("exchange.json"), "--json")...)
+	timeline := filepath.Join(b.dir, "trace.json")
+	p := b.start(b.task(b.flow("exchange.json"), "--json", "--trace", timeline)...)
 	p.event("question", 1)
 	if n := b.search(keys, b.tmp); n == 0 {
 		t.Error("Chromium's profile holds no file: the search looked in the wrong place")
@@ -40,6 +41,13 @@ func TestNoSecretIsWrittenAnywhere(t *testing.T) {
 	u.exits(0)
 	b.counted(1, 1)
 
+	// Of the round the timeline has every stage; what it says of them are words of ours.
+	stages := saysOnlyWords(t, timeline)
+	for _, stage := range []string{"open", "discovery", "chromium", "check", "tab", "join", "page", "hold", "ledger", "endpoint", "request", "connect", "question", "approval", "replay", "look-up", "settle", "close"} {
+		if !stages[stage] {
+			t.Errorf("the timeline has no %s", stage)
+		}
+	}
 	if n := b.search(keys, b.home); n < 4 {
 		t.Errorf("only %d files were found in the home", n)
 	}

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -26,6 +27,9 @@ func main() {
 	defer stop()
 	if err := exchange(ctx, cfg, "https://stormline.test", os.Stdout); err != nil {
 		stop()
+		if failed, ok := errors.AsType[*agent.Failed](err); ok {
+			log.Fatalf("%v\nnext: %s", failed, failed.Next)
+		}
 		log.Fatal(err)
 	}
 }

@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"github.com/papaver-agent/papaver/browser"
+	"github.com/papaver-agent/papaver/opsweb"
+	"github.com/papaver-agent/papaver/trace"
+)
+
+// opening is a browser context that is being opened, in a Chromium that may have to be started for it. It is blank and asks
+// no site for anything.
+type opening struct {
+	cancel  context.CancelFunc
+	ended   chan struct{}
+	context *browser.Context // from here on to be read after ended
+	err     error
+	taken   bool
+}
+
+// open begins to open a browser context. The caller calls done.
+func (a *Agent) open(ctx context.Context) *opening {
+	ctx, cancel := context.WithCancel(trace.Row(ctx, "browser"))
+	o := &opening{cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(o.ended)
+		if o.err = a.startBrowser(ctx); o.err != nil {
+			return
+		}
+		ctx, span := trace.Begin(ctx, trace.Tab)
+		o.context, o.err = a.browser.NewContext(ctx)
+		span.End(trace.Failed(o.err))
+		if o.err != nil {
+			o.err = browserTrouble(o.err, "the browser was started", "no page was opened")
+		}
+	}()
+	return o
+}
+
+// wait returns the context, which is the caller's from now on.
+func (o *opening) wait() (*browser.Context, error) {
+	<-o.ended
+	o.taken = true
+	return o.context, o.err
+}
+
+// done ends what nobody has taken.
+func (o *opening) done() {
+	o.cancel()
+	<-o.ended
+	if o.taken || o.context == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	_ = o.context.Close(ctx) // it is blank, and ends with its Chromium
+}
+
+// startBrowser starts the run's one Chromium, whose end ends the run.
+func (a *Agent) startBrowser(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return ErrClosed
+	}
+	if a.browser != nil {
+		return nil
+	}
+	how := a.reach.Chromium(ctx)
+	for _, notice := range how.Notices {
+		a.cfg.Logger.Warn("a named host is not trusted", "why", notice)
+	}
+	cfg := browser.Config{
+		Driver: a.cfg.Driver, Bin: a.cfg.Chromium, NoSandbox: a.cfg.NoSandbox, Headful: a.cfg.Headful,
+		HostResolverRules: how.HostResolverRules, LeafKeys: how.LeafKeys, Private: a.reach.Named, UsersOwn: a.own.holds,
+		Allowed: a.cfg.Allowed, OnKeptOff: a.offLimits,
+		OnProfile: func(dir string) error { return a.writeLine(ctx, lineChromium, chromiumLine{Profile: dir}) }, // what [Agent.Resume] ends
+		Watch:     opsweb.Header, OnHeld: a.ops.Held, OnLimited: a.limited, Now: a.cfg.Now,
+	}
+	starting, span := trace.Begin(ctx, trace.Chromium)
+	b, err := browser.Start(starting, cfg)
+	span.End(trace.Failed(err))
+	if err == nil {
+		if err = a.checked(ctx, b, cfg); err != nil {
+			err = errors.Join(err, b.Close(ctx))
+		}
+	}
+	if err != nil {
+		return browserTrouble(err, "what the site publishes was read", "no page was opened")
+	}
+	a.browser = b
+	a.running.Go(func() {
+		select {
+		case <-b.Gone():
+			a.end(browser.ErrGone)
+		case <-a.life.Done():
+		}
+	})
+	return nil
+}

@@ -1,0 +1,68 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/papaver-agent/papaver/attach"
+)
+
+// However far a question is scrolled, and however small the screen is, it says whose it is, and whether something differs,
+// where the answer keys count.
+//
+// Clauses: OPS3-3.23
+func TestWhoseQuestionItIsStaysOnTheScreen(t *testing.T) {
+	for _, size := range []struct{ w, h int }{{40, 12}, {40, 20}, {80, 24}, {300, 100}} {
+		b := newBench(t, size.w, size.h)
+		b.show(exchange(t))
+		b.toEnd()
+		b.pass(time.Second)
+		b.wantText("a approve")
+		b.wantText("Company  stormline.test")
+		if !strings.Contains(b.text(), "Differs: ") {
+			b.wantText("1 difference was found: read it")
+		}
+	}
+}
+
+func TestAnotherQuestionAboutAnOperationSaysThatItIsAnotherOne(t *testing.T) {
+	b := newBench(t, 80, 24)
+	b.show(short(t))
+	b.wantNoText(string(wAskedBefore[:40]))
+	again := revised(t)
+	again.Request.ID = "q2"
+	b.show(again)
+	b.wantText(string(wAskedBefore[:40]))
+	b.show(again) // it is told of again
+	b.wantText(string(wAskedBefore[:40]))
+}
+
+// The line-by-line way says which keys there are, and its help has no others.
+func TestThePlainWaySaysItsKeys(t *testing.T) {
+	b := newPlainBench(t, 80, 24, func(c *Config) { c.UntilDone = false })
+	b.send(viewMsg{attach.View{}})
+	for _, part := range []string{"No task runs here now.", "? help · q leave"} {
+		if !strings.Contains(b.text(), part) {
+			t.Errorf("it does not say %q:\n%s", part, b.text())
+		}
+	}
+	b.send(viewMsg{viewOf(short(t))})
+	b.pass(time.Second)
+	before := len(b.text())
+	b.press(runes("?"))
+	b.press(runes("a")) // the terms are being shown anew
+	b.pass(time.Second)
+	said := b.text()[before:]
+	if strings.Contains(said, "PgUp") || !strings.Contains(said, "space go on reading") || !strings.Contains(said, "Papaver asks for your answer") {
+		t.Errorf("the help says\n%s", said)
+	}
+	if len(b.feed.given()) != 0 {
+		t.Error("a key for the help's screen answered")
+	}
+	before = len(b.text())
+	b.press(runes("q"))
+	if said := b.text()[before:]; !strings.Contains(said, "l waiting questions · ? help · q leave") {
+		t.Errorf("after a question was left it says\n%s", said)
+	}
+}
