@@ -1,6 +1,6 @@
 # Papaver's commands. `make` alone lists them; the work is done in scripts/.
 
-# Packages whose tests start Chromium; a folder that does not exist is no error. They run without the race detector, one at a time; all others run with it.
+# Packages whose tests start Chromium; a folder that does not exist is no error. They run without the race detector, two at a time; all others run with it.
 CHROMIUM_PKGS := ./browser/... ./agent/... ./cmd/... ./soak/...
 
 # How long `make fuzz` gives each fuzz function.
@@ -12,10 +12,10 @@ export PAPAVER_TEST_SANDBOX := off
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check conformance lint fuzz interop simulate crash soak bench
+.PHONY: help build demo test check conformance lint fuzz interop simulate crash soak bench scale-sessions scale-tui microbench
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/papaver
 	go build -o bin/papaver ./cmd/papaver
@@ -59,6 +59,16 @@ soak: ## run four Sessions at two Companies for SOAK (30m) and count what is mis
 crash: ## kill the real program wherever it writes or sends, and write docs/crash-matrix.md (some minutes)
 	@scripts/chromium ensure >/dev/null
 	@scripts/crash
+
+microbench: ## compare the Go benchmarks of HEAD with those of BASE (HEAD~1), by benchstat
+	@scripts/microbench
+
+scale-sessions: build ## measure how a process grows with Sessions and requests (flags in SCALE=, such as -write)
+	@scripts/chromium ensure >/dev/null
+	@go test -count=1 -v -timeout 1h ./scale -args -measure $(SCALE)
+
+scale-tui: ## measure how the terminal UI grows with what waits (docs/scale-tui.md; flags in SCALE=, such as -write)
+	@go test -count=1 -v ./tui -run 'HowItGrowsWithWhatWaits' -args -measure $(SCALE)
 
 bench: build ## measure M1 to M8 of docs/performance.md against their goals (flags in BENCH=, such as -n 3 or -write)
 	@scripts/chromium ensure >/dev/null

@@ -220,6 +220,13 @@ func (v *Visit) step(ctx context.Context, s Step, rest func(context.Context, bro
 			a.progress.step(s.Number, attach.StepFailed)
 			return result, stepTrouble(ctx, s, true, err, a.ops.Standing())
 		}
+		if met := a.ops.Met(made); len(met) > len(result.Rounds) { // the page that came asked for something, too
+			if err := rest(ctx, v.context.ID()); err != nil {
+				a.progress.step(s.Number, attach.StepFailed)
+				return result, stepTrouble(ctx, s, true, err, a.ops.Standing())
+			}
+			result.Rounds, result.Outcomes = a.roundsOf(a.ops.Met(made)), a.ops.OutcomesOf(made)
+		}
 	}
 	if len(result.Rounds) == 0 {
 		err := v.refusal(s, made)

@@ -165,9 +165,10 @@ func (c *Context) Do(ctx context.Context, act Act) (*Made, error) {
 		}
 		defer leave()
 		m.Act.Frame = append(path, act.Frame...)
+		in, left := c.tab, c.tab.tab.Document()
 		begun, err = c.do(ctx, m)
 		if err == nil && begun {
-			err = c.settle(ctx, quietLimit)
+			err = c.settle(ctx, quietLimit, c.leaves(in, left))
 		}
 		if err == nil && !c.refusedNow() {
 			err = c.arrive(ctx, m)
@@ -184,12 +185,20 @@ func (c *Context) Do(ctx context.Context, act Act) (*Made, error) {
 func (c *Context) Quiet(ctx context.Context) {
 	c.acting.Lock()
 	defer c.acting.Unlock()
-	_ = c.settle(ctx, quietLimit) // the next act says that Chromium is gone
+	_ = c.settle(ctx, quietLimit, nil) // the next act says that Chromium is gone
 }
 
-// settle lets the page's own reaction to an act begin, then waits for it to end, at most limit long. Its one error is
-// ErrGone.
-func (c *Context) settle(ctx context.Context, limit time.Duration) error {
+// leaves is the document that the tab which is acted in had before; nil when another tab is acted in by now.
+func (c *Context) leaves(in *tabState, document string) *string {
+	if c.tab != in {
+		return nil
+	}
+	return &document
+}
+
+// settle lets the page's own reaction to an act begin, then waits for it to end, at most limit long. left is the document
+// that the act was made in, when it is known. Its one error is ErrGone.
+func (c *Context) settle(ctx context.Context, limit time.Duration, left *string) error {
 	ctx, cancel := c.browser.within(ctx, limit, ErrNoAnswer) // a page whose script runs for ever answers no call
 	defer cancel()
 	// A call answers after the page handled the input before it, so that what the handler began is counted.
@@ -200,18 +209,18 @@ func (c *Context) settle(ctx context.Context, limit time.Duration) error {
 		_ = in.CallIn(ctx, last.frame, `() => true`, new(bool)) // a frame in a process of its own handles its input there
 	}
 	_ = c.tab.tab.Call(ctx, `() => true`, new(bool)) // a page that is going away cannot answer, and that is activity too
-	return c.quiet(ctx, limit)
+	return c.quietIn(ctx, c.tab, limit, left)
 }
 
 // quiet waits until no request of the tab is under way, at most limit long. Its one error is ErrGone.
 func (c *Context) quiet(ctx context.Context, limit time.Duration) error {
-	return c.quietIn(ctx, c.tab, limit)
+	return c.quietIn(ctx, c.tab, limit, nil)
 }
 
-func (c *Context) quietIn(ctx context.Context, in *tabState, limit time.Duration) error {
+func (c *Context) quietIn(ctx context.Context, in *tabState, limit time.Duration, left *string) error {
 	ctx, cancel := c.browser.within(ctx, limit, ErrNoAnswer)
 	defer cancel()
-	if !in.quiet(ctx, limit) && errors.Is(context.Cause(ctx), ErrGone) {
+	if !in.quiet(ctx, limit, left) && errors.Is(context.Cause(ctx), ErrGone) {
 		return ErrGone
 	}
 	return nil
@@ -239,6 +248,9 @@ func (c *Context) do(ctx context.Context, m *Made) (begun bool, err error) {
 	ctx, cancel := c.browser.within(ctx, m.Act.limit()+m.Act.lasts(), context.DeadlineExceeded)
 	defer cancel()
 	m.document = c.tab.tab.Document()
+	if err := c.tab.tab.Follow(ctx); err != nil {
+		return false, err
+	}
 	switch m.Act.Kind {
 	case Navigate, Back, Forward, Reload:
 		return c.travel(ctx, m)

@@ -1,21 +1,26 @@
 package browser
 
-import "sync"
+import (
+	"maps"
+	"sync"
+)
 
 // Activity counts what is under way in a tab, for a driver that tells it of the tab's events in their order. What counts is
 // the same with every driver. Safe for concurrent use.
 type Activity struct {
 	mu       sync.Mutex
-	requests map[RequestID]bool // sent and not answered yet
-	coming   bool               // the page has asked for a navigation that has not begun
-	loading  bool               // the main frame loads
+	requests map[RequestID]string // sent and not answered yet, with the loader of each
+	coming   bool                 // the page has asked for a navigation that has not begun
+	sent     int                  // requests since Follow
+	flooded  bool
+	loading  bool // the main frame loads
 	document string
 	changed  chan struct{}
 }
 
 // NewActivity is that of a tab in which nothing happens yet.
 func NewActivity() *Activity {
-	return &Activity{requests: make(map[RequestID]bool), changed: make(chan struct{})}
+	return &Activity{requests: make(map[RequestID]string), changed: make(chan struct{})}
 }
 
 // Busy reports whether requests or navigations are under way.
@@ -51,18 +56,46 @@ func (a *Activity) change(f func()) {
 	a.changed = make(chan struct{})
 }
 
-// Sent is Network.requestWillBeSent: a request with its loader and its Network.ResourceType, by the main frame or not.
-func (a *Activity) Sent(id RequestID, loader, resource string, main bool) {
+// Sent is Network.requestWillBeSent: a request with its loader and its Network.ResourceType, by the main frame or not. It
+// reports whether the tab is flooded from this one on; what was under way is forgotten then.
+func (a *Activity) Sent(id RequestID, loader, resource string, main bool) (floods bool) {
 	a.change(func() {
 		// One without a loader is of a worker, and its answer is not reported here. An event source's has no end, and
 		// nobody waits for a ping.
-		if loader != "" && resource != "EventSource" && resource != "Ping" {
-			a.requests[id] = true
+		a.sent++
+		if floods = a.sent > maxFollowed && !a.flooded; floods {
+			a.flooded = true
+			clear(a.requests)
+		}
+		if loader != "" && resource != "EventSource" && resource != "Ping" && !a.flooded {
+			a.requests[id] = loader
 		}
 		if resource == "Document" && main {
 			a.coming = false
 		}
 	})
+	return floods
+}
+
+// maxFollowed is how many requests of a tab are followed one by one after an act has begun. To tell of each costs Chromium
+// about as much as to hold its response, so a page that asks for hundreds of things is slower for it.
+const maxFollowed = 100
+
+// Flooded reports whether more requests came since Follow than are followed: the driver has Chromium tell of them no more
+// then. From there on what the tab loads and the responses that are held tell whether it is quiet.
+func (a *Activity) Flooded() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.flooded
+}
+
+// Follow begins to count requests anew, and reports whether they have to be told of again.
+func (a *Activity) Follow() (again bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	again = a.flooded
+	a.sent, a.flooded = 0, false
+	return again
 }
 
 // Answered is Network.responseReceived, Network.loadingFinished and Network.loadingFailed.
@@ -77,7 +110,13 @@ func (a *Activity) Loading() { a.change(func() { a.loading = true }) }
 // Loaded is Page.frameStoppedLoading of the main frame.
 func (a *Activity) Loaded() { a.change(func() { a.loading, a.coming = false, false }) }
 
-// Committed is Page.frameNavigated of the main frame, to the document of that loader.
+// Committed is Page.frameNavigated of the main frame, to the document of that loader. What the documents before it asked for
+// is given up, and nobody says so of each request [measured].
 func (a *Activity) Committed(loader string) {
-	a.change(func() { a.document, a.coming = loader, false })
+	a.change(func() {
+		if a.document != loader {
+			maps.DeleteFunc(a.requests, func(_ RequestID, of string) bool { return of != loader })
+		}
+		a.document, a.coming = loader, false
+	})
 }

@@ -30,7 +30,8 @@ var ErrCannotRepeat = errors.New("the act cannot be made again")
 
 // Again has the browser make the request of h again, which m caused: in the first way of [How] that fits. permit is
 // called with the way before anything is done, and what it refuses is not done. Again returns when the requests of it
-// are answered, at most 15 s later. It makes no request by itself: the page's own is made again, with nothing in it changed.
+// are answered, at most 15 s later: of a refused document as soon as another one answers its request, which may still load
+// then, see [Context.Arrived]. It makes no request by itself: the page's own is made again, with nothing in it changed.
 //
 // The document that got the refusal decides: that of the tab, of a frame in it, or of a window that a page opened.
 func (c *Context) Again(ctx context.Context, m *Made, h Held, permit func(How) error) (How, error) {
@@ -57,11 +58,30 @@ func (c *Context) Again(ctx context.Context, m *Made, h Held, permit func(How) e
 		Act: m.Act, Page: m.Page, Control: m.Control, Form: m.Form, Again: m,
 		frame: m.frame, document: m.document, mark: m.mark, continues: m.continues,
 	})
+	left := at.tab.tab.Document()
 	err = do(ctx)
-	if gone := c.settle(ctx, replayLimit); err == nil {
+	if gone := c.settleAgain(ctx, h, c.leaves(at.tab, left)); err == nil {
 		err = gone
 	}
 	return how, c.browser.gone(err)
+}
+
+// settleAgain is settle for an act that was made again. It ends too when the request of a refused document got its answer:
+// what became of the operation can be asked from then on, while the page loads.
+func (c *Context) settleAgain(ctx context.Context, h Held, left *string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answered := c.browser.answers.answered(h.paused)
+	settled := make(chan error, 1)
+	go func() { settled <- c.settle(ctx, replayLimit, left) }()
+	select {
+	case err := <-settled:
+		return err
+	case <-answered:
+		cancel()
+		<-settled // it reads the tab, so it is awaited
+		return nil
+	}
 }
 
 // receiver is the document of a tab of ours that got a refusal.
@@ -173,7 +193,7 @@ func (c *Context) wayToRepeat(ctx context.Context, m *Made, h Held, at receiver)
 		if err := c.press(ctx, m.Act, now.X, now.Y); err != nil || !aside {
 			return err
 		}
-		return c.settle(ctx, replayLimit)
+		return c.settle(ctx, replayLimit, nil)
 	}, nil
 }
 

@@ -23,8 +23,9 @@ type answers struct {
 // watchedRefusal is a response with the watched header, and what came of its request being made again since.
 type watchedRefusal struct {
 	paused   Paused
-	repeated bool      // it got another answer
-	underWay RequestID // of the last repeat that has no answer yet; empty for none
+	repeated bool          // it got another answer
+	arrived  chan struct{} // closed when that is a document, and no redirect
+	underWay RequestID     // of the last repeat that has no answer yet; empty for none
 }
 
 // repeats reports whether a request is that of the refusal once more.
@@ -56,6 +57,9 @@ func (a *answers) saw(p Paused, watched bool) {
 	for _, r := range a.refusals {
 		// A response that is no refusal and no failure, to the same request of the same frame.
 		if r.repeats(p.Frame, p.Method, p.URL) && p.Status != http.StatusForbidden && !p.failed() {
+			if !r.repeated && p.Resource == "Document" && p.Status < http.StatusMultipleChoices {
+				close(r.arrived)
+			}
 			r.repeated = true
 		}
 		if p.Request != "" && r.underWay == p.Request {
@@ -63,7 +67,7 @@ func (a *answers) saw(p Paused, watched bool) {
 		}
 	}
 	if watched {
-		a.refusals = append(a.refusals, &watchedRefusal{paused: p})
+		a.refusals = append(a.refusals, &watchedRefusal{paused: p, arrived: make(chan struct{})})
 		if len(a.refusals) > maxRefused {
 			a.refusals = slices.Delete(a.refusals, 0, 1)
 		}
@@ -96,4 +100,17 @@ func (a *answers) repeated(p Paused, busy bool) bool {
 	return slices.ContainsFunc(a.refusals, func(r *watchedRefusal) bool {
 		return r.paused.ID == p.ID && (r.repeated || busy && r.underWay != "")
 	})
+}
+
+// answered returns a channel that is closed when the request of a refused document was made again and got a document that is
+// no refusal, no failure and no redirect. Of any other refusal it never is.
+func (a *answers) answered(p Paused) <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.refusals {
+		if r.paused.ID == p.ID {
+			return r.arrived
+		}
+	}
+	return nil
 }

@@ -235,12 +235,14 @@ func (t *tabState) responded(want Response) (found bool, last Paused) {
 	return found, last
 }
 
-// Arrived waits for the navigation that an act was to lead to, as Do does itself unless a 403 came first: the page then
-// goes on only when the act was made again. Its error is a *[NavigationError].
+// Arrived waits until the page that came when an act was made again has loaded, at most 5 s, and for the navigation that the
+// act was to lead to, as Do does itself unless a 403 came first: the page then goes on only when the act was made again. Its
+// error is a *[NavigationError].
 func (c *Context) Arrived(ctx context.Context, m *Made) error {
 	c.acting.Lock()
 	defer c.acting.Unlock()
 	defer c.inTabOf(m)()
+	c.tab.loaded(ctx, quietLimit)
 	return c.browser.gone(c.arrive(ctx, m))
 }
 

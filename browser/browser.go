@@ -25,7 +25,7 @@ import (
 const (
 	startTimeout   = 30 * time.Second // Chromium up and holding responses
 	closeTimeout   = 10 * time.Second // Chromium ended, its profile removed
-	holdTimeout    = 5 * time.Second  // a response is released after this long, whatever OnHeld does
+	holdTimeout    = 10 * time.Second // a response is released after this long, whatever OnHeld does
 	releaseTimeout = 10 * time.Second // the call that releases
 )
 
@@ -63,7 +63,7 @@ type Config struct {
 	// Watch is the header whose responses are given to OnHeld.
 	Watch string
 	// OnHeld is called for each response that carries Watch, before the page sees it. It records and returns: it never
-	// waits for a person or for a request of ours. It must stop when ctx ends, at most 5 s after the response came;
+	// waits for a person or for a request of ours. It must stop when ctx ends, at most 10 s after the response came;
 	// the response is then released all the same. It is called concurrently.
 	OnHeld func(ctx context.Context, h Held)
 	// OnLimited, when set, is called for each response of a browser context of ours that says that requests come too

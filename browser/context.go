@@ -215,6 +215,7 @@ func (c *Context) SubmitAside(ctx context.Context, action string, fields []Field
 func (c *Context) submit(ctx context.Context, in *tabState, action string, fields []Field) (Landing, error) {
 	in.expect()
 	defer in.submitted()
+	left := in.tab.Document()
 	if err := in.tab.SetDocument(ctx, formDocument(action, fields)); err != nil {
 		return Landing{}, c.browser.gone(fmt.Errorf("the form's document: %w", err))
 	}
@@ -236,7 +237,7 @@ func (c *Context) submit(ctx context.Context, in *tabState, action string, field
 	case l.Last == 0:
 		return l, errors.New("no page came after the form: the connection failed")
 	}
-	return l, c.quietIn(ctx, in, quietLimit)
+	return l, c.quietIn(ctx, in, quietLimit, &left)
 }
 
 // formDocument is the whole document of a form. It names no character set, sends no referrer and loads nothing.

@@ -112,6 +112,7 @@ func testAContinueControlIsPressedOnlyInTheDocumentThatGotTheRefusal(t *testing.
 			c := newContext(t, b)
 			do(t, c, browser.Act{Kind: browser.Navigate, URL: url})
 			made := do(t, c, click("#buy"))
+			do(t, c, browser.Act{Kind: browser.Wait, Selectors: [][]string{{"text/Continue"}}}) // a worker's message is no request that an act waits for
 			held := log.all()
 			how, err := c.Again(t.Context(), made, held[len(held)-1], func(browser.How) error { return nil })
 			if err != nil || how != tc.how {

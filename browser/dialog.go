@@ -192,7 +192,7 @@ func (c *Context) handleDialog(ctx context.Context, reply Reply) (*Made, error) 
 		_ = up(within) // the page may be gone by now
 	}
 	defer c.inTabOf(m)()
-	if err := c.settle(ctx, quietLimit); err != nil || c.refusedNow() {
+	if err := c.settle(ctx, quietLimit, nil); err != nil || c.refusedNow() {
 		return m, err
 	}
 	return m, c.arrive(ctx, m)

@@ -158,6 +158,8 @@ type Tab interface {
 	Activity() (n int, changed <-chan struct{})
 	// Document identifies the present document of the main frame. It changes when a navigation commits.
 	Document() string
+	// Follow has a tab that was flooded with requests, see [Activity.Flooded], tell of them again.
+	Follow(ctx context.Context) error
 }
 
 // LoadError is a navigation that ended without a document.

@@ -225,6 +225,8 @@ func (t *fakeTab) setActive(n int) {
 	t.changed = make(chan struct{})
 }
 
+func (t *fakeTab) Follow(context.Context) error { return nil }
+
 func (t *fakeTab) Document() string { t.mu.Lock(); defer t.mu.Unlock(); return t.document }
 
 // startFake starts a browser over a fake Chromium. The caller closes it.

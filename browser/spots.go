@@ -9,7 +9,7 @@ import (
 
 const (
 	maxSpots  = 4096            // frames and workers that are remembered, those that have gone among them
-	spotLimit = 3 * time.Second // for where one is: of the time that a response is held, the rest is OnHeld's
+	spotLimit = 7 * time.Second // for where one is: of the time that a response is held, the rest is OnHeld's
 )
 
 // spot is where a frame or worker is: its browser context and its target.

@@ -161,14 +161,21 @@ func (p Paused) refusesAct() bool {
 }
 
 // quiet waits until no request and no navigation of the tab has been under way for a moment, at most limit long, and
-// reports whether that came about.
-func (t *tabState) quiet(ctx context.Context, limit time.Duration) bool {
+// reports whether that came about. In another document than left, when that is known, it need not last for a moment: it is
+// enough that the document has loaded, and begins nothing more in its next turns.
+func (t *tabState) quiet(ctx context.Context, limit time.Duration, left *string) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {
 		n, changed := t.tab.Activity()
 		var calm <-chan time.Time
+		before := t.responses()
 		if n == 0 {
+			if left != nil && t.tab.Document() != *left {
+				if t.turns(ctx); t.isQuiet(changed) {
+					return true
+				}
+			}
 			timer := time.NewTimer(calmFor)
 			defer timer.Stop()
 			calm = timer.C
@@ -176,9 +183,56 @@ func (t *tabState) quiet(ctx context.Context, limit time.Duration) bool {
 		select {
 		case <-changed:
 		case <-calm:
-			return true
+			if t.responses() == before {
+				return true
+			}
 		case <-ctx.Done():
 			return false
+		}
+	}
+}
+
+// responses is how many responses came since the act began.
+func (t *tabState) responses() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.since
+}
+
+// turnsFunction is answered when the page has done what it had to do by then, and what that led to at once.
+const turnsFunction = `() => new Promise((done) => setTimeout(() => setTimeout(done, 0, true)))`
+
+// turns lets the page's script run on for two turns. One that does not answer soon is not waited for.
+func (t *tabState) turns(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, calmFor)
+	defer cancel()
+	_ = t.tab.Call(ctx, turnsFunction, new(bool)) // a page that is going away cannot answer, and that is activity
+}
+
+// isQuiet reports whether nothing is under way, and nothing has changed since changed was had.
+func (t *tabState) isQuiet(changed <-chan struct{}) bool {
+	select {
+	case <-changed:
+		return false
+	default:
+		n, _ := t.tab.Activity()
+		return n == 0
+	}
+}
+
+// loaded waits until nothing is under way in the tab, at most limit long.
+func (t *tabState) loaded(ctx context.Context, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		n, changed := t.tab.Activity()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/papaver-agent/papaver/internal/trouble"
 )
 
 var (
@@ -152,9 +154,4 @@ func checkNavigation(s string) error {
 const blankPage = "about:blank"
 
 // quote is text from outside as an error repeats it: bounded and in quotation marks.
-func quote(s string) string {
-	if len(s) > maxQuoted {
-		return fmt.Sprintf("%q…", s[:maxQuoted])
-	}
-	return fmt.Sprintf("%q", s)
-}
+func quote(s string) string { return trouble.Quoted(s, maxQuoted) }

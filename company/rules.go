@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/profile"
 )
 
@@ -318,9 +318,4 @@ func metadataURL(issuer string) (string, error) {
 const maxQuoted = 200
 
 // quoted is a Company's value as we repeat it: what does not print is escaped, and a long one is cut.
-func quoted(s string) string {
-	if len(s) > maxQuoted {
-		return fmt.Sprintf("%q… (%d bytes)", s[:maxQuoted], len(s))
-	}
-	return strconv.Quote(s)
-}
+func quoted(s string) string { return trouble.Quoted(s, maxQuoted) }

@@ -14,6 +14,7 @@ import (
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/internal/secret"
 	"github.com/papaver-agent/papaver/internal/strictjson"
+	"github.com/papaver-agent/papaver/internal/trouble"
 )
 
 // document is the file's form.
@@ -52,12 +53,7 @@ func (r *reader) milliseconds(place string, ms float64) time.Duration {
 func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 // quoted is text of the file's as an error repeats it.
-func quoted(s string) string {
-	if len(s) > maxQuoted {
-		return fmt.Sprintf("%q…", s[:maxQuoted])
-	}
-	return strconv.Quote(s)
-}
+func quoted(s string) string { return trouble.Quoted(s, maxQuoted) }
 
 // decode reads a part of the file; what has another form is a problem at its place.
 func (r *reader) decode(place string, raw json.RawMessage, v any) bool {

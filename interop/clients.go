@@ -55,6 +55,7 @@ func purchase(company string) []call {
 // shop is the bundled Company, a home that it knows, and a person at papaver tui of that home.
 type shop struct {
 	company string
+	address string // of its listener
 	control string
 	command string
 	args    []string // of papaver mcp
@@ -65,6 +66,24 @@ type shop struct {
 
 // openShop starts it. The person approves whatever is asked, each time with a key in a pseudo-terminal.
 func (w *world) openShop(ctx context.Context, name string) (*shop, error) {
+	s, err := w.openEmptyShop(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := s.person(ctx)
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	closeShop := s.close
+	s.close = func() error {
+		leave()
+		return closeShop()
+	}
+	return s, nil
+}
+
+// openEmptyShop is openShop without a person.
+func (w *world) openEmptyShop(ctx context.Context, name string) (*shop, error) {
 	dir, err := w.stateFolder(name)
 	if err != nil {
 		return nil, err
@@ -91,19 +110,12 @@ func (w *world) openShop(ctx context.Context, name string) (*shop, error) {
 	s.args = []string{"mcp", "--home", s.home, "--cacert", ready.CACert}
 	for _, rule := range ready.ConnectTo {
 		s.args = append(s.args, "--connect-to", rule)
+		s.address = rule[strings.Index(rule, ":443:")+len(":443:"):]
 	}
 	if os.Geteuid() == 0 {
 		s.args = append(s.args, "--sandbox=false")
 	}
-	leave, err := s.person(ctx)
-	if err != nil {
-		site.close()
-		return nil, err
-	}
-	s.close = func() error {
-		leave()
-		return blameless(site.close())
-	}
+	s.close = func() error { return blameless(site.close()) }
 	return s, nil
 }
 

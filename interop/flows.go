@@ -14,8 +14,6 @@ import (
 	"sync"
 	"text/tabwriter"
 	"time"
-
-	"github.com/papaver-agent/papaver/browser"
 )
 
 // Where the recordings are, and what belongs to them; see the README there.
@@ -148,6 +146,9 @@ func recordedFlows(ctx context.Context, w *world, t *tally) error {
 		r.count(t, w.live)
 	}
 	t.details = flowTable(results)
+	if w.live && w.flow == "" {
+		return c.shopFlow(ctx, t)
+	}
 	return nil
 }
 
@@ -221,27 +222,13 @@ func (c *flowChecks) runReference(ctx context.Context, file string) (flowReferen
 		return flowReference{}, err
 	}
 	defer site.close()
-	chromium, err := browser.Find("")
-	if err != nil {
-		return flowReference{}, err
-	}
 	var rules []string
 	for _, host := range flowHosts {
 		rules = append(rules, "MAP "+host+":443 "+site.address())
 	}
-	args := []string{filepath.Join(c.replay, "live.mjs"), file, chromium, strings.Join(append(rules, "MAP * ~NOTFOUND", "EXCLUDE 127.0.0.1"), ", ")}
-	if os.Geteuid() == 0 {
-		args = append(args, "--no-sandbox") // it loads our own pages alone
-	}
-	var stdout, stderr bytes.Buffer
-	cmd := command(ctx, c.node, args...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return flowReference{}, fmt.Errorf("the reference: %w: %s", err, tail(stderr.String()))
-	}
-	var r flowReference
-	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
-		return flowReference{}, fmt.Errorf("the reference: %w: %s", err, tail(stdout.String()))
+	r, err := c.replayed(ctx, file, strings.Join(rules, ", "))
+	if err != nil {
+		return r, err
 	}
 	r.flowTrace = trace(site.seen())
 	return r, nil

@@ -22,6 +22,6 @@ func (s *server) unlocked() error {
 	}
 	return &trouble.Error{
 		What: "this home is locked, and papaver mcp has no terminal to ask the User for the passphrase", Done: "nothing", Undone: "no browser was started and no page was opened",
-		Next: "tell the User: use another home with papaver mcp --home DIR, or take the lock away with papaver lock remove",
+		Next: "tell the User: run papaver mcp --open in a terminal, which asks for the passphrase; then start this MCP server again",
 	}
 }

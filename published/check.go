@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/papaver-agent/papaver/internal/strictjson"
+	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/session"
 )
 
@@ -140,12 +141,7 @@ func found(format string, args ...any) Finding {
 }
 
 // quoted is a server's value, escaped and not too long.
-func quoted(s string) string {
-	if len(s) > maxQuoted {
-		return fmt.Sprintf("%q… (%d bytes)", s[:maxQuoted], len(s))
-	}
-	return strconv.Quote(s)
-}
+func quoted(s string) string { return trouble.Quoted(s, maxQuoted) }
 
 // read asks for a document and decodes it. A redirect is not followed.
 func (in *inspection) read(ctx context.Context, of document, at string, media []string, into any) (http.Header, Finding) {

@@ -149,6 +149,8 @@ func (t *tab) Type(context.Context, string) error        { return nil }
 func (t *tab) Front(context.Context) error               { return nil }
 func (t *tab) Close(context.Context) error               { return nil }
 
+func (t *tab) Follow(context.Context) error { return nil }
+
 func (t *tab) Activity() (int, <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -219,6 +221,33 @@ func TestColourIsOnlyADress(t *testing.T) {
 	}
 	if got := dressed.m.View(); !strings.Contains(got, "\x1b[") || stripSGR(got) != plain.m.View() {
 		t.Errorf("without its colours the screen is\n%s\nwant\n%s", stripSGR(got), plain.m.View())
+	}
+}
+
+// Of sixteen colours there is none that can be read on every background: no word has one.
+func TestNoWordHasAColour(t *testing.T) {
+	last := exchange(t)
+	last.Request.Question.Deadline = noon().Add(30 * time.Second)
+	failed := jacketTask()
+	failed.Steps[1].State = attach.StepFailed
+	failed.Trouble = &trouble.Error{What: "what", Done: "done", Undone: "undone", Next: "next"}
+	coloured := regexp.MustCompile(`\x1b\[[0-9;]*\b(?:3[0-7]|4[0-7]|9[0-7]|10[0-7])[0-9;]*m([^\x1b]*)`)
+	marks := 0
+	for name, view := range map[string]attach.View{
+		"question": viewOf(exchange(t)), "last minute": viewOf(last), "no act": viewOf(besideQuestion(t)), "tasks": threeTasks(), "failed": {Tasks: []attach.Task{failed}},
+		"performed": {Tasks: []attach.Task{settledTask("performed")}}, "declined": {Tasks: []attach.Task{settledTask("declined")}},
+	} {
+		b := newBench(t, 80, 40, func(c *Config) { c.Color = true })
+		b.send(viewMsg{view})
+		for _, found := range coloured.FindAllStringSubmatch(b.m.View(), -1) {
+			marks++
+			if strings.ContainsFunc(found[1], func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+				t.Errorf("%s: %q has a colour", name, found[1])
+			}
+		}
+	}
+	if marks == 0 {
+		t.Error("no mark has one either")
 	}
 }
 

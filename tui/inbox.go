@@ -2,6 +2,7 @@ package tui
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 
 	"github.com/papaver-agent/papaver/approval"
@@ -19,30 +20,53 @@ type inbox struct {
 	sent      map[approval.RequestID]bool   // an answer is on its way, or has arrived
 	known     map[approval.RequestID]bool   // it was told of
 	rounds    map[string]approval.RequestID // the first question of each round
+
+	madeTasks     map[string]made[attach.Task, task]
+	madeQuestions map[approval.RequestID]made[attach.Question, question]
 }
 
 func newInbox(c charset) inbox {
 	return inbox{charset: c, left: map[approval.RequestID]bool{}, sent: map[approval.RequestID]bool{}, known: map[approval.RequestID]bool{}, rounds: map[string]approval.RequestID{}}
 }
 
+// made is the text of something in a view, which is made once for as long as that does not change: each piece of news comes
+// with all the others.
+type made[From, Text any] struct {
+	from From
+	text Text
+	done bool
+}
+
+func (m made[From, Text]) anew(from From, make func(From) Text) made[From, Text] {
+	if m.done && reflect.DeepEqual(m.from, from) {
+		return m
+	}
+	return made[From, Text]{from, make(from), true}
+}
+
 // take takes a view over, and reports whether it has a question that was not there before.
 func (b *inbox) take(view attach.View) (news bool) {
 	b.tasks, b.questions = nil, nil
 	b.closed = map[approval.RequestID]approval.Decision{}
+	tasks, questions := map[string]made[attach.Task, task]{}, map[approval.RequestID]made[attach.Question, question]{}
 	for _, t := range view.Tasks {
-		b.tasks = append(b.tasks, b.charset.task(t))
+		of := b.madeTasks[t.ID].anew(t, b.charset.task)
+		tasks[t.ID] = of
+		b.tasks = append(b.tasks, of.text)
 	}
 	for _, q := range view.Questions {
-		first, met := b.rounds[q.Request.Question.Round]
-		if !met {
-			b.rounds[q.Request.Question.Round] = q.Request.ID
+		id, round := q.Request.ID, q.Request.Question.Round
+		of := b.madeQuestions[id].anew(q, b.charset.question)
+		questions[id] = of
+		if _, met := b.rounds[round]; !met {
+			b.rounds[round] = id
 		}
-		text := b.charset.question(q)
-		text.before = met && first != q.Request.ID
-		b.questions = append(b.questions, text)
-		news = news || !b.known[q.Request.ID]
-		b.known[q.Request.ID] = true
+		of.text.before = b.rounds[round] != id
+		b.questions = append(b.questions, of.text)
+		news = news || !b.known[id]
+		b.known[id] = true
 	}
+	b.madeTasks, b.madeQuestions = tasks, questions
 	for _, c := range view.Closed {
 		b.closed[c.Request] = c.Decision
 	}

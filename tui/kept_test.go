@@ -66,3 +66,18 @@ func TestThePlainWaySaysItsKeys(t *testing.T) {
 		t.Errorf("after a question was left it says\n%s", said)
 	}
 }
+
+// Of several tasks each line is known by its task: the title stands before what is told of another one.
+func TestThePlainWaySaysOfWhichTaskItTells(t *testing.T) {
+	b := newPlainBench(t, 80, 24)
+	view := threeTasks()
+	b.send(viewMsg{view})
+	before := len(b.text())
+	next := threeTasks()
+	next.Tasks[1].Steps[1].State, next.Tasks[1].Steps[2].State = attach.StepDone, attach.StepDone
+	b.send(viewMsg{next})
+	want := "Task  Book the train to Bergen\nStep 2 of 3 done: press \"Exchange\"\nStep 3 of 3 done: choose size L\n"
+	if said := strings.ReplaceAll(b.text()[before:], "\r\n", "\n"); said != want {
+		t.Errorf("it says\n%s\nwant\n%s", said, want)
+	}
+}

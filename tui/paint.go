@@ -4,13 +4,15 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
 )
 
-// painter turns lines into terminal text. It is the only place that makes escape sequences, and it uses the terminal's
-// own sixteen colours, so light and dark backgrounds both work.
+// painter turns lines into terminal text. It is the only place that makes escape sequences. Words stand in the terminal's own
+// colours alone, plain, bold, faint or the two swapped: of the sixteen colours there is none that can be read on every
+// background (yellow on white, red on black). Marks that repeat what a word says are green or red.
 type painter struct {
 	styles map[look]lipgloss.Style // empty without colour
 	marks  marks
@@ -33,9 +35,9 @@ func newPainter(color, unicode bool, zone *time.Location) painter {
 	p.styles = map[look]lipgloss.Style{
 		strong:   style().Bold(true),
 		faint:    style().Faint(true),
-		alert:    style().Bold(true).Foreground(lipgloss.Color("3")),
+		alert:    style().Bold(true).Reverse(true),
 		good:     style().Foreground(lipgloss.Color("2")),
-		bad:      style().Bold(true).Foreground(lipgloss.Color("1")),
+		bad:      style().Foreground(lipgloss.Color("1")),
 		emphasis: style().Italic(true),
 		bold:     style().Bold(true),
 		inked:    style().Foreground(lipgloss.Color("0")).Background(lipgloss.Color("15")),
@@ -50,7 +52,11 @@ func (p painter) paint(l line) string {
 		if p.ascii {
 			text = strings.ReplaceAll(text, "…", "~") // plaintext marks a cut with it
 		}
-		if style, styled := p.styles[s.look]; styled && (strings.TrimSpace(text) != "" || s.look == inked) {
+		l := s.look
+		if (l == good || l == bad) && strings.ContainsFunc(text, unicode.IsLetter) {
+			l = strong
+		}
+		if style, styled := p.styles[l]; styled && (strings.TrimSpace(text) != "" || s.look == inked) {
 			text = style.Render(text)
 		}
 		b.WriteString(text)

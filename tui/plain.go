@@ -36,8 +36,9 @@ type plainModel struct {
 	leaving bool // everything is said; quit when it is printed
 	ticking bool // a tick is due
 
-	seen        bool // a view has come
-	saidWaiting bool // whether the keys that were printed last were those while a question waits
+	toldOf      string // the task that was told of last
+	seen        bool   // a view has come
+	saidWaiting bool   // whether the keys that were printed last were those while a question waits
 }
 
 // asking is a question while it is being read and answered.
@@ -209,11 +210,15 @@ func (m *plainModel) next(now time.Time) {
 		return
 	}
 	for _, t := range m.inbox.tasks {
-		for _, f := range t.facts(m.painter, m.width()) {
-			if !m.told[f.key] {
-				m.told[f.key] = true
-				m.out = append(m.out, f.lines...)
+		for i, f := range t.facts(m.painter, m.width()) {
+			if m.told[f.key] {
+				continue
 			}
+			if i > 0 && m.toldOf != t.id { // another task was told of since
+				m.out = append(m.out, t.facts(m.painter, m.width())[0].lines...)
+			}
+			m.told[f.key], m.toldOf = true, t.id
+			m.out = append(m.out, f.lines...)
 		}
 	}
 	if m.cfg.UntilDone && m.inbox.done() {

@@ -86,14 +86,14 @@ func ourLines(q question, w int, note words, now time.Time) []line {
 	}
 	add(wAct, q.does())
 	add(wAnswerBy, say(moment(q.deadline, now)))
+	if q.before && q.kind == approval.KindApproval {
+		out = append(out, flow(line{ours(wAskedBefore, strong)}, w, nil, nil)...)
+	}
 	for _, d := range q.differences {
-		out = append(out, flow(append(line{ours(differs, alert)}, turned(d, alert)...), w, nil, say("  "))...)
+		out = append(out, flow(append(line{ours(differs, alert)}, turned(d, strong)...), w, nil, say("  "))...)
 	}
 	if len(q.differences) == 0 && q.kind == approval.KindApproval {
 		add(wChecked, say(agreeWords(len(q.summary) > 0)))
-	}
-	if q.before && q.kind == approval.KindApproval {
-		out = append(out, flow(line{ours(wAskedBefore, alert)}, w, nil, nil)...)
 	}
 	if after := afterWords(q); after != "" {
 		out = append(out, flow(line{ours(after, alert)}, w, nil, nil)...)

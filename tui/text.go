@@ -25,15 +25,15 @@ func (w words) cells() int { return utf8.RuneCountInString(string(w)) }
 type look int
 
 const (
-	plain  look = iota
-	strong      // what matters
-	faint       // what helps
-	alert       // what needs attention: a difference, a deadline that is near
-	good
-	bad
-	emphasis // the Company's emphasis, kept apart from our own looks
-	bold     // the Company's strong emphasis
-	inked    // black on white, whatever the terminal's colours are: a QR code
+	plain    look = iota
+	strong        // what matters
+	faint         // what helps
+	alert         // what needs attention: a difference, a deadline that is near
+	good          // it went well: a mark is green, words are strong
+	bad           // it did not: a mark is red, words are strong
+	emphasis      // the Company's emphasis, kept apart from our own looks
+	bold          // the Company's strong emphasis
+	inked         // black on white, whatever the terminal's colours are: a QR code
 )
 
 // span is a piece of a line in one look. Its text is private to this file: it can be made from words, from sanitised

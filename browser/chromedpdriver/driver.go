@@ -17,6 +17,8 @@ import (
 	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	protocol "github.com/chromedp/cdproto/browser"
 
@@ -62,7 +64,11 @@ func (d Driver) Start(ctx context.Context, p browser.Process, paused func(browse
 	e := &engine{root: root, end: end, sent: p.Sent, dialog: p.Dialog, console: p.Console, tabs: make(map[browser.TargetID]*chromedp.Target), parts: make(map[target.SessionID]func())}
 
 	started := make(chan error, 1)
-	go func() { started <- chromedp.Do(root) }()
+	go func() {
+		// Not chromedp.Do: it waits for a first window, and there need not be one.
+		_, err := chromedp.CallBrowser(root, target.SetDiscoverTargets, target.SetDiscoverTargetsParams{Discover: true})
+		started <- err
+	}()
 	select {
 	case err := <-started:
 		if err != nil {
@@ -152,7 +158,7 @@ func (e *engine) hold(ctx context.Context, guard []string, paused func(browser.P
 	return nil
 }
 
-// watchTabs tells of tabs that come and go, which chromedp has Chromium report.
+// watchTabs tells of tabs that come and go, which Start has Chromium report.
 func (e *engine) watchTabs(p browser.Process) {
 	created, noneCreated := e.browser.Subscribe(target.TargetCreated.Method)
 	destroyed, noneDestroyed := e.browser.Subscribe(target.TargetDestroyed.Method)
@@ -201,7 +207,8 @@ func decodePaused(raw []byte) (browser.Paused, bool) {
 			Value string `json:"value"`
 		} `json:"responseHeaders"`
 	}
-	if err := json.Unmarshal(raw, &ev); err != nil || ev.RequestID == "" {
+	// What is not decoded would stay paused, so whatever Chromium writes is taken.
+	if err := jsonv2.Unmarshal(raw, &ev, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil || ev.RequestID == "" {
 		return browser.Paused{}, false
 	}
 	p := browser.Paused{

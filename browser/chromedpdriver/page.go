@@ -38,6 +38,9 @@ type networkConditions struct {
 var emulateNetworkConditions = cdp.Command[networkConditions, cdp.Empty]{Method: "Network.emulateNetworkConditions"}
 
 func (t *tab) EmulateNetwork(ctx context.Context, n browser.Network) error {
+	t.mu.Lock()
+	t.slow = n != browser.Network{}
+	t.mu.Unlock()
 	_, err := cdp.Call(ctx, t.target, emulateNetworkConditions, networkConditions{n.Offline, n.Latency, unlimited(n.Download), unlimited(n.Upload)})
 	return t.wrap(err)
 }

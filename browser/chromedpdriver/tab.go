@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/css"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
@@ -72,6 +75,7 @@ func (e *engine) tab(ctx context.Context, option chromedp.ContextOption) (browse
 			_ = t.AnswerDialog(ctx, d.Type == string(page.DialogTypeBeforeunload), "") // it may be gone
 		})
 	}
+	e.watch(func() { t.calmDown(tabCtx) })
 	if early := t.early; early != nil {
 		e.watch(func() { t.dialogs(*early) })
 	}
@@ -87,14 +91,28 @@ func (e *engine) tab(ctx context.Context, option chromedp.ContextOption) (browse
 	return t, nil
 }
 
+// calmDown switches off what chromedp has every tab tell of and nobody here wants to know: Chromium and we would work on
+// it with each navigation.
+func (t *tab) calmDown(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, disposeTimeout)
+	defer cancel()
+	for _, method := range []string{log.Disable.Method, css.Disable.Method, dom.Disable.Method} {
+		_ = t.target.Call(ctx, method, cdp.Empty{}, nil) // else it is told of, which costs time and nothing else
+	}
+	_ = t.target.Call(ctx, page.SetLifecycleEventsEnabled.Method, page.SetLifecycleEventsEnabledParams{}, nil)
+}
+
 // tab implements [browser.Tab].
 type tab struct {
 	engine   *engine
 	target   *chromedp.Target // written before the tab is anybody's
 	sent     func(browser.SentRequest)
 	activity *browser.Activity
+	telling  sync.Mutex // held while the Network domain is switched on or off
 
 	mu      sync.Mutex
+	ours    isolated                              // our world in the main frame's document
+	slow    bool                                  // its network is emulated, which ends when its requests are not told of
 	early   *browser.Dialog                       // one that opened before that
 	dialogs func(browser.Dialog)                  // has a dialog answered; nil until the tab is there
 	main    cdp.FrameID                           // empty until then
@@ -118,7 +136,9 @@ func (t *tab) event(ev any) {
 			}
 			t.sent(r)
 		}
-		t.activity.Sent(id, string(ev.LoaderID), string(ev.Type), ev.FrameID == main)
+		if t.activity.Sent(id, string(ev.LoaderID), string(ev.Type), ev.FrameID == main) {
+			t.engine.watch(t.unfollow)
+		}
 	case *network.EventResponseReceived:
 		t.activity.Answered(browser.RequestID(ev.RequestID))
 	case *network.EventLoadingFinished:
@@ -141,6 +161,8 @@ func (t *tab) event(ev any) {
 		if ev.Frame.ID == main {
 			t.activity.Committed(string(ev.Frame.LoaderID))
 		}
+	case *runtime.EventExecutionContextCreated:
+		t.worldMade(ev.Context)
 	case *runtime.EventConsoleAPICalled:
 		t.said(string(ev.Type), ev.Args...)
 	case *runtime.EventExceptionThrown:
@@ -159,6 +181,48 @@ func (t *tab) event(ev any) {
 			dialogs(d)
 		}
 	}
+}
+
+// unfollow has Chromium tell of requests no more, since there are too many.
+func (t *tab) unfollow() {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	t.mu.Lock()
+	keep := t.slow || t.main == ""
+	t.mu.Unlock()
+	if keep || !t.activity.Flooded() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(t.engine.root, disposeTimeout)
+	defer cancel()
+	_ = t.network(ctx, network.Disable) // else they are told of, which costs time and nothing else
+}
+
+// Follow implements [browser.Tab].
+func (t *tab) Follow(ctx context.Context) error {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	if !t.activity.Follow() {
+		return nil
+	}
+	return t.network(ctx, cdp.Command[cdp.Empty, cdp.Empty]{Method: network.Enable.Method})
+}
+
+// network gives a command of the Network domain to each process of the tab. telling is held.
+func (t *tab) network(ctx context.Context, command cdp.Command[cdp.Empty, cdp.Empty]) error {
+	t.mu.Lock()
+	targets := []*chromedp.Target{t.target}
+	for _, p := range t.parts {
+		targets = append(targets, p.target)
+	}
+	t.mu.Unlock()
+	var err error
+	for i, target := range targets {
+		if _, e := cdp.Call(ctx, target, command, cdp.Empty{}); i == 0 {
+			err = t.wrap(e) // a frame that has gone says nothing of the tab
+		}
+	}
+	return err
 }
 
 // said hands a message of the tab's console on.

@@ -24,6 +24,9 @@ func (t *tab) Go(ctx context.Context, by int) (string, error) {
 }
 
 func (t *tab) EmulateNetwork(ctx context.Context, n browser.Network) error {
+	t.mu.Lock()
+	t.slow = n != browser.Network{}
+	t.mu.Unlock()
 	return wrap(proto.NetworkEmulateNetworkConditions{
 		Offline: n.Offline, Latency: n.Latency, DownloadThroughput: unlimited(n.Download), UploadThroughput: unlimited(n.Upload),
 	}.Call(t.on(ctx)))

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -98,8 +100,10 @@ type tab struct {
 	gone     context.Context       // ends with the tab, its cause is ErrTabGone, or with the Chromium
 	end      context.CancelCauseFunc
 	activity *browser.Activity
+	telling  sync.Mutex // held while the Network domain is switched on or off
 
 	mu     sync.Mutex
+	slow   bool                                       // its network is emulated, which ends when its requests are not told of
 	parts  map[proto.TargetSessionID]*part            // the processes it has frames in; its own is not among them
 	places map[browser.TargetID]proto.TargetSessionID // of each frame, when they were last listed
 }
@@ -156,7 +160,9 @@ func (t *tab) event(session proto.TargetSessionID, method string, params []byte)
 				Tab: t.ID(), Frame: browser.TargetID(ev.FrameID), ID: ev.RequestID, Method: ev.Request.Method, URL: ev.Request.URL, Busy: t.activity.Busy(),
 			})
 		}
-		t.activity.Sent(ev.RequestID, ev.LoaderID, ev.Type, main)
+		if t.activity.Sent(ev.RequestID, ev.LoaderID, ev.Type, main) {
+			t.engine.watch(t.unfollow)
+		}
 		t.sentBy(session, ev.RequestID)
 	case "Network.responseReceived", "Network.loadingFinished", "Network.loadingFailed":
 		t.activity.Answered(ev.RequestID)
@@ -222,6 +228,42 @@ func (t *tab) said(session proto.TargetSessionID, params []byte) {
 		words = append(words, browser.ConsoleWord(p.Value, p.Description, p.Type))
 	}
 	t.engine.console(t.ID(), browser.ConsoleMessage{Level: ev.Level, Text: strings.Join(words, " ")})
+}
+
+// unfollow has Chromium tell of requests no more, since there are too many.
+func (t *tab) unfollow() {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	t.mu.Lock()
+	keep := t.slow
+	t.mu.Unlock()
+	if keep || !t.activity.Flooded() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(t.gone, frameTimeout)
+	defer cancel()
+	_ = t.network(ctx, func(s session) error { return proto.NetworkDisable{}.Call(s) }) // else they are told of, which costs time and nothing else
+}
+
+// Follow implements [browser.Tab].
+func (t *tab) Follow(ctx context.Context) error {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	if !t.activity.Follow() {
+		return nil
+	}
+	return t.network(ctx, func(s session) error { return proto.NetworkEnable{}.Call(s) })
+}
+
+// network gives a command of the Network domain to each process of the tab. telling is held.
+func (t *tab) network(ctx context.Context, command func(session) error) error {
+	t.mu.Lock()
+	parts := slices.Collect(maps.Keys(t.parts))
+	t.mu.Unlock()
+	for _, id := range parts {
+		_ = command(t.in(ctx, id)) // a frame that has gone says nothing of the tab
+	}
+	return wrap(command(t.on(ctx)))
 }
 
 func (t *tab) Activity() (int, <-chan struct{}) { return t.activity.Count() }

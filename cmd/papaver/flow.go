@@ -48,7 +48,7 @@ func (v *flowValues) ask(ctx context.Context, noInput bool) (flow.Values, error)
 	if noInput {
 		return values, usagef("--secret asks for a value, and --no-input forbids it")
 	}
-	asker, err := newPassphrases()
+	asker, err := newHiddenPrompt()
 	if err != nil {
 		return values, usagef("--secret asks for a value on a terminal, and there is none")
 	}

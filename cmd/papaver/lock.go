@@ -100,7 +100,7 @@ func (c *lockCommand) status() error {
 
 // set makes the lock, or gives it another passphrase.
 func (c *lockCommand) set(ctx context.Context) error {
-	return c.change(ctx, func(asker *passphrases, key *lock.Key, append func(kind string, k *lock.Key) error) error {
+	return c.change(ctx, func(asker *hiddenPrompt, key *lock.Key, append func(kind string, k *lock.Key) error) error {
 		if key == nil {
 			return c.make(ctx, asker, append)
 		}
@@ -122,7 +122,7 @@ func (c *lockCommand) set(ctx context.Context) error {
 	})
 }
 
-func (c *lockCommand) make(ctx context.Context, asker *passphrases, append func(string, *lock.Key) error) error {
+func (c *lockCommand) make(ctx context.Context, asker *hiddenPrompt, append func(string, *lock.Key) error) error {
 	passphrase, err := asker.twice(ctx, fmt.Sprintf("A passphrase of %d characters or more: ", lock.MinPassphrase))
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (c *lockCommand) make(ctx context.Context, asker *passphrases, append func(
 
 // remove takes the lock away again.
 func (c *lockCommand) remove(ctx context.Context) error {
-	return c.change(ctx, func(_ *passphrases, key *lock.Key, append func(string, *lock.Key) error) error {
+	return c.change(ctx, func(_ *hiddenPrompt, key *lock.Key, append func(string, *lock.Key) error) error {
 		if key == nil {
 			return &trouble.Error{What: "this home has no lock", Done: "nothing", Undone: "nothing was removed", Next: "papaver lock set makes one"}
 		}
@@ -179,7 +179,7 @@ func (c *lockCommand) reseal(ctx context.Context, from, to lock.Seals) error {
 
 // change does a change of the lock: on a terminal, with the passphrase of the lock there is, while no task runs, and with
 // a line in the ledger before it.
-func (c *lockCommand) change(ctx context.Context, do func(*passphrases, *lock.Key, func(string, *lock.Key) error) error) error {
+func (c *lockCommand) change(ctx context.Context, do func(*hiddenPrompt, *lock.Key, func(string, *lock.Key) error) error) error {
 	unlock, err := c.home.Lock(ctx)
 	if err != nil {
 		return err
@@ -189,7 +189,7 @@ func (c *lockCommand) change(ctx context.Context, do func(*passphrases, *lock.Ke
 		return &trouble.Error{What: "tasks of this home are running: " + strings.Join(running, ", "), Done: "nothing", Undone: "the lock is as it was",
 			Next: "let them end or stop them, then try again: what they know of the lock would be wrong"}
 	}
-	asker, err := newPassphrases()
+	asker, err := newHiddenPrompt()
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func commands() []command {
 		{"ledger", "ledger list|show ID|verify [--head HASH]|export", "what happened, and proof that the record is intact", runLedger},
 		{"identity", "identity init --client-id URL --name NAME | show | check | rotate | revoke-key KID", "the agent's keys, what to publish of them, and what is really published", runIdentity},
 		{"lock", "lock set|status|remove", "your passphrase for answers, which seals the agent's keys and tokens too", runLock},
-		{"mcp", "mcp [--uploads DIR]", "the acts as tools for an agent that is a language model, over standard input and output", runMCP},
+		{"mcp", "mcp [--uploads DIR] [--open]", "the acts as tools for an agent that is a language model, over standard input and output", runMCP},
 		{"site", "site [--profile 0.1|0.2|1.0] [--agent-dir DIR]", "the bundled Company alone, for trying agents against", runSite},
 		{"doctor", "doctor", "check Chromium, capture, clock, keys, lock, ledger, disk and terminal", runDoctor},
 	}

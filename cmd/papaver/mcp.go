@@ -12,6 +12,7 @@ import (
 	"github.com/papaver-agent/papaver/account"
 	"github.com/papaver-agent/papaver/agent"
 	"github.com/papaver-agent/papaver/browser"
+	"github.com/papaver-agent/papaver/internal/home"
 	"github.com/papaver-agent/papaver/internal/reach"
 	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/mcpserver"
@@ -26,6 +27,7 @@ func runMCP(ctx context.Context, e env, args []string) error {
 	label := f.String("account", "", "with --signed-in: which of your accounts there (`LABEL`), when there are several")
 	driver := f.String("driver", drivers[0].name, "what drives Chromium (`NAME`): chromedp or rod")
 	sandbox := f.Bool("sandbox", true, "Chromium's sandbox; as root Chromium needs --sandbox=false")
+	open := f.Bool("open", false, "at a locked home, in a terminal of yours: ask for the passphrase, and serve the clients that start papaver mcp")
 	headful := f.Bool("headful", false, "show the browser's window")
 	var allow, folders list
 	f.Var(&allow, "allow", "let the browser connect to this host alone (`HOST`, or *.HOST for those below it); may be repeated")
@@ -59,7 +61,7 @@ func runMCP(ctx context.Context, e env, args []string) error {
 	if err != nil {
 		return err
 	}
-	err = mcpserver.Serve(ctx, mcpserver.Config{
+	cfg := mcpserver.Config{
 		Agent: agent.Config{
 			Home: dir, Driver: driverOf(*driver), ConnectTo: way.connectTo, CACerts: way.cacerts,
 			Profile: version.forced, SignedIn: *signedIn, Account: *label, Keyring: account.OSKeyring(e.getenv),
@@ -67,7 +69,18 @@ func runMCP(ctx context.Context, e env, args []string) error {
 			Now: e.now, Logger: slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		},
 		Uploads: uploads, Version: buildVersion(), In: e.stdin, Out: e.stdout,
-	})
+	}
+	if *open {
+		h, err := home.Open(dir)
+		if err != nil {
+			return err
+		}
+		return openMCP(ctx, h, cfg)
+	}
+	if conn := joinOpenMCP(ctx, dir); conn != nil {
+		return bridge(ctx, e, conn)
+	}
+	err = mcpserver.Serve(ctx, cfg)
 	if ctx.Err() != nil {
 		return exitCode(exitInterrupted)
 	}
@@ -80,7 +93,7 @@ func uploadFolders(folders []string, dir string) ([]string, error) {
 	if len(folders) == 0 {
 		return nil, nil
 	}
-	home, err := realPath(dir)
+	kept, err := realPath(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +103,7 @@ func uploadFolders(folders []string, dir string) ([]string, error) {
 		if err != nil {
 			return nil, &trouble.Error{What: "the folder of --uploads can't be used", Err: err, Done: "nothing", Undone: "papaver mcp was not started", Next: "name a folder that is there"}
 		}
-		if inside(path, home) || inside(home, path) {
+		if inside(path, kept) || inside(kept, path) {
 			return nil, usagef("--uploads names the home, or a folder around or in it: its keys must never reach a page")
 		}
 		real = append(real, path)

@@ -145,6 +145,13 @@ func TestAModelActsAndAPersonApproves(t *testing.T) {
 	if _, data = m.calls("browser_click", `{"target":"#cancel-membership"}`); data["status"] != "waiting_for_user" {
 		t.Fatalf("cancel: %v", data)
 	}
+	if text, _ := m.calls("browser_navigate", `{"url":"https://example.com/"}`); !strings.Contains(text, "nothing was done now") {
+		t.Errorf("a page that waits is left: %s", text)
+	}
+	m.calls("poppy_join", `{"company":"https://example.com"}`) // another site is free
+	if text, data := m.calls("browser_navigate", `{"url":"https://example.com/"}`); data["status"] != "done" {
+		t.Errorf("an act at another site: %s", text)
+	}
 	m.leaves(b)
 	b.counted(1, 1)
 	for name, text := range map[string]string{"what the model read": m.said.String(), "standard error": m.stderr.String()} {

@@ -17,28 +17,28 @@ import (
 // passphraseTries is how often a passphrase is asked for, when it was wrong.
 const passphraseTries = 3
 
-// passphrases asks for the home's passphrase on the controlling terminal, without echo. There is no other way to give it:
-// what stands in a file, a variable or a pipe, a program that runs as the User could read.
-type passphrases struct {
+// hiddenPrompt asks on the controlling terminal, without echo: for the home's passphrase, and for the secrets of a flow. There is
+// no other way to give them: what stands in a file, a variable or a pipe, a program that runs as the User could read.
+type hiddenPrompt struct {
 	terminal *os.File
 	answers  *answers
 }
 
-func newPassphrases() (*passphrases, error) {
+func newHiddenPrompt() (*hiddenPrompt, error) {
 	terminal, err := tui.OpenTerminal()
 	if err != nil {
 		return nil, &trouble.Error{What: "the passphrase is asked for on a terminal, and there is none", Done: "nothing", Undone: "the home's lock was not opened", Next: "run it on a terminal"}
 	}
-	return &passphrases{terminal: terminal, answers: newAnswers(terminal)}, nil
+	return &hiddenPrompt{terminal: terminal, answers: newAnswers(terminal)}, nil
 }
 
-func (p *passphrases) close() {
+func (p *hiddenPrompt) close() {
 	p.answers.close()
 	_ = p.terminal.Close()
 }
 
 // once reads one line.
-func (p *passphrases) once(ctx context.Context, prompt string) (secret.Text, error) {
+func (p *hiddenPrompt) once(ctx context.Context, prompt string) (secret.Text, error) {
 	restore, err := withoutEcho(p.terminal)
 	if err != nil {
 		return secret.Text{}, err
@@ -51,7 +51,7 @@ func (p *passphrases) once(ctx context.Context, prompt string) (secret.Text, err
 }
 
 // twice reads a new passphrase, which must be typed twice alike.
-func (p *passphrases) twice(ctx context.Context, prompt string) (secret.Text, error) {
+func (p *hiddenPrompt) twice(ctx context.Context, prompt string) (secret.Text, error) {
 	for range passphraseTries {
 		first, err := p.once(ctx, prompt)
 		if err != nil {
@@ -74,7 +74,7 @@ func (p *passphrases) twice(ctx context.Context, prompt string) (secret.Text, er
 }
 
 // open opens the home's lock; nil when it has none.
-func (p *passphrases) open(ctx context.Context, h home.Home) (*lock.Key, error) {
+func (p *hiddenPrompt) open(ctx context.Context, h home.Home) (*lock.Key, error) {
 	l, err := lock.Load(h.Answers())
 	if errors.Is(err, lock.ErrNone) {
 		return nil, nil
@@ -128,7 +128,7 @@ func openLock(ctx context.Context, dir string, noInput bool) (*lock.Key, error) 
 	if _, err := lock.Load(h.Answers()); errors.Is(err, lock.ErrNone) || noInput {
 		return nil, nil
 	}
-	p, err := newPassphrases()
+	p, err := newHiddenPrompt()
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,9 @@ package trouble
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 )
 
 // Error is an error with the words a person needs. Its texts are ours; text from a Company or a page is put in only
@@ -48,4 +50,13 @@ func Of(err error) *Error {
 		Next:   "run papaver doctor, then try again",
 		Err:    err,
 	}
+}
+
+// Quoted is a text from outside as an error repeats it: between quotes, with what moves a cursor as escapes, and no more than
+// most bytes of it.
+func Quoted(s string, most int) string {
+	if len(s) > most {
+		return fmt.Sprintf("%q… (%d bytes)", s[:most], len(s))
+	}
+	return strconv.Quote(s)
 }

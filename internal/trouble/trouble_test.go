@@ -35,3 +35,13 @@ func TestAnErrorWithoutWordsStillSaysWhatIsKnown(t *testing.T) {
 		t.Errorf("Of = %+v", got)
 	}
 }
+
+func TestTextFromOutsideIsQuotedAndBounded(t *testing.T) {
+	t.Parallel()
+	if got := trouble.Quoted("a\x1b[2J\u202e\"", 80); got != `"a\x1b[2J\u202e\""` {
+		t.Errorf("it is %s", got)
+	}
+	if got := trouble.Quoted("abcdef", 3); got != `"abc"… (6 bytes)` {
+		t.Errorf("a long one is %s", got)
+	}
+}

@@ -186,12 +186,12 @@ func windows() []Row {
 	}
 }
 
-// slow is how long an answer waits for whoever asked to go away.
-const slow = time.Second
+// patience is how long an answer waits for whoever asked to go away.
+const patience = 30 * time.Second
 
-// slowly answers when whoever asked has gone, or soon.
-func slowly(_ http.ResponseWriter, r *http.Request, refuse func(string)) {
-	timer := time.NewTimer(slow)
+// toNobody answers when whoever asked has gone.
+func toNobody(_ http.ResponseWriter, r *http.Request, refuse func(string)) {
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-r.Context().Done():
@@ -317,7 +317,7 @@ func unshown() []Row {
 		{Name: "navigation-preload", Way: "the preload beside a service worker's navigation", Page: controlled(`const w = open('r'); const look = setInterval(() => { if (w.document.body.innerText === 'refused') { clearInterval(look); end() } }, 20)`), Verdict: unseen("a preload is asked for beside what it pauses, and the service worker's answer is made up from it"),
 			Script: worker(`if (e.request.mode === 'navigate') e.respondWith(e.preloadResponse)`) + `addEventListener('activate', (e) => e.waitUntil(registration.navigationPreload.enable()))`},
 		{Name: "closed-in-flight", Way: "fetch in a window that the page closes before the answer", Page: script(`const w = open('frame'); onmessage = () => { w.close(); end() }`),
-			Frame: does(`fetch('r'); fetch('blank').then(() => opener.postMessage('', '*'))`), Answer: Answer{Serve: slowly}, Verdict: unseen("it gives the request up with the window, and receives no response")},
+			Frame: does(`fetch('r'); fetch('blank').then(() => opener.postMessage('', '*'))`), Answer: Answer{Serve: toNobody}, Verdict: unseen("it gives the request up with the window, and receives no response")},
 		{Name: "speculation-prefetch", Way: "a prefetch by speculation rules", Page: rules("prefetch"), Verdict: off},
 		{Name: "speculation-prerender", Way: "a prerender by speculation rules", Page: rules("prerender"), Verdict: off},
 	}
