@@ -12,7 +12,7 @@ export PAPAVER_TEST_SANDBOX := off
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check conformance lint fuzz interop simulate crash soak bench scale-sessions scale-tui microbench
+.PHONY: help build demo test check conformance lint fuzz interop simulate crash soak bench scale-sessions scale-tui scale-ledger microbench
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ microbench: ## compare the Go benchmarks of HEAD with those of BASE (HEAD~1), by
 scale-sessions: build ## measure how a process grows with Sessions and requests (flags in SCALE=, such as -write)
 	@scripts/chromium ensure >/dev/null
 	@go test -count=1 -v -timeout 1h ./scale -args -measure $(SCALE)
+
+scale-ledger: ## measure how the ledger grows with its rounds (docs/scale-ledger.md; flags in SCALE=, such as -write)
+	@go test -count=1 -v -timeout 1h ./ledger -run 'HowItGrowsWithItsRounds' -args -measure $(SCALE)
 
 scale-tui: ## measure how the terminal UI grows with what waits (docs/scale-tui.md; flags in SCALE=, such as -write)
 	@go test -count=1 -v ./tui -run 'HowItGrowsWithWhatWaits' -args -measure $(SCALE)

@@ -27,15 +27,25 @@
 //
 //	sed -n 7p ledger.jsonl | sed 's/,"hash":"[0-9a-f]*"}$//' | tr -d '\n' | sha256sum
 //
-// From 16 MiB on ([Config.MaxFile]) the ledger goes on in a new file. The old one
+// From 4 MiB on ([Config.MaxFile]) the ledger goes on in a new file. The old one
 // becomes DIR/ledger-000001.jsonl, and so on, and the first line of the new
 // ledger.jsonl names what it goes on from, so that one chain runs through all of
 // them; prev of the first record is the SHA-256 of that line:
 //
 //	{"format":"papaver ledger","version":2,"file":2,"records":RECORDS-SO-FAR,"prev":"THE-LAST-ONE'S-HASH"}
 //
-// All files are read, always: a round may be unsettled, or an operation have been
+// All files count, always: a round may be unsettled, or an operation have been
 // performed, in any of them. None may be missing.
+//
+// # What is kept in memory
+//
+// No lines: an index of where they stand, by round and by what the caller finds
+// them by ([Index]), and the rounds that have not ended. A line that is asked for is read and held
+// against the hash that it had when it was verified. Of an older file also the index is kept
+// beside it, in DIR/ledger-000001.index, once the whole file was verified, and used as long as nothing has
+// touched that file since; then, or when the index is damaged or gone, the file is read again.
+// So an opening costs the newest file and what was touched, an append what others wrote since, and neither grows with
+// the ledger. The index files may be deleted at any time.
 //
 // The chain proves that nothing was changed or taken out before a hash that
 // somebody remembers. Alone it can't show that whole lines are missing at the

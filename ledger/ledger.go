@@ -92,7 +92,7 @@ type Ledger struct {
 }
 
 // Open opens the ledger in cfg.Dir, making folder and file when they are
-// missing, and verifies the whole of it. A torn last line is repaired, see
+// missing, and verifies all of it that was not verified before and untouched since. A torn last line is repaired, see
 // [Ledger.Notices]. Errors match [ErrDamaged], [ErrLocked], [ErrEntry] (the
 // owner is no name), [durable.ErrLoose], the file system's own, or are ctx's.
 // The caller closes the Ledger.
