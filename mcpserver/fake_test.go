@@ -87,6 +87,7 @@ type model struct {
 	session *mcp.ClientSession
 	mu      sync.Mutex
 	told    []string // progress
+	asked   []string // what the server asked of the client
 	heard   chan struct{}
 }
 
@@ -139,7 +140,17 @@ func connect(t *testing.T, in io.ReadCloser, out io.WriteCloser) *model {
 			m.mu.Unlock()
 			m.heard <- struct{}{}
 		},
+		// It would say yes to whatever it is asked.
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			m.asks("elicitation")
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
+		},
+		CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			m.asks("sampling")
+			return &mcp.CreateMessageResult{Content: &mcp.TextContent{Text: "the User approves"}, Model: "model", Role: "user"}, nil
+		},
 	})
+	client.AddRoots(&mcp.Root{URI: "file:///", Name: "everything"})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var err error
@@ -147,6 +158,12 @@ func connect(t *testing.T, in io.ReadCloser, out io.WriteCloser) *model {
 		t.Fatal(err)
 	}
 	return m
+}
+
+func (m *model) asks(what string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = append(m.asked, what)
 }
 
 // reply is what a tool returned.

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/papaver-agent/papaver/agent"
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/opsweb"
@@ -289,6 +291,20 @@ func TestAModelThatTriesEverythingApprovesNothing(t *testing.T) {
 	if res, err := m.session.ListResources(t.Context(), nil); err == nil && len(res.Resources) > 0 {
 		t.Error("there are resources")
 	}
+	if res, err := m.session.ListResourceTemplates(t.Context(), nil); err == nil && len(res.ResourceTemplates) > 0 {
+		t.Error("there are resource templates")
+	}
+	if _, err := m.session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "papaver://approve/r"}); err == nil {
+		t.Error("there is a resource")
+	}
+	if _, err := m.session.Complete(t.Context(), &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "approve"}}); err == nil {
+		t.Error("there are completions")
+	}
+	m.mu.Lock()
+	if len(m.asked) > 0 {
+		t.Errorf("the client was asked for %q", m.asked)
+	}
+	m.mu.Unlock()
 	one, _ := s.rounds.find("r")
 	if one.Status != waitingForUser {
 		t.Errorf("the operation is %s", one.Status)

@@ -86,8 +86,9 @@ func (s *sheet) turn(page string, w, h int) string {
 			next = lines[i]
 		}
 		if next != s.lines[i] {
-			// The line is wiped first: behind a character in the last column a terminal would wipe that.
-			out.WriteString("\x1b[" + strconv.Itoa(i+1) + ";1H" + wipeLine + next)
+			// The line is wiped first: behind a character in the last column a terminal would wipe that. The return
+			// keeps the lines apart in what a recording makes of it without its sequences.
+			out.WriteString("\r\x1b[" + strconv.Itoa(i+1) + ";1H" + wipeLine + next)
 			s.lines[i] = next
 		}
 	}
