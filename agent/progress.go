@@ -179,6 +179,7 @@ func (p *progress) happened(h opsweb.Happening) {
 		p.mu.Unlock()
 	}
 	p.update(func(t *attach.Task) {
+		defer leaveOut(t)
 		if s, ok := h.Body.(opsweb.Sighting); ok && s.Accepted && s.Act == nil {
 			t.Unexplained++
 		}
@@ -195,6 +196,27 @@ func (p *progress) happened(h opsweb.Happening) {
 			r.Stages = append(r.Stages, attach.Stage{Label: label, At: h.Time})
 			t.Now = now
 		}
+	})
+}
+
+// maxEnded is how many operations that have ended a run's screen keeps: the last ones.
+const maxEnded = 50
+
+// leaveOut takes the oldest operations that have ended off the screen, once there are too many. The ledger has them.
+func leaveOut(t *attach.Task) {
+	ended := 0
+	for _, r := range t.Rounds {
+		if r.Outcome != "" {
+			ended++
+		}
+	}
+	t.Rounds = slices.DeleteFunc(t.Rounds, func(r attach.Round) bool {
+		out := r.Outcome != "" && ended > maxEnded
+		if out {
+			ended--
+			t.Earlier++
+		}
+		return out
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/papaver-agent/papaver/internal/trouble"
@@ -12,7 +13,8 @@ import (
 
 // Round is one operation that an act met, from its first sighting to its outcome. It goes on by itself, whether anybody
 // waits for it or not: the User answers in a terminal UI, and nothing here answers for them. Safe for concurrent use. After
-// [Agent.Close] it still says what was known at the end.
+// [Agent.Close] it still says what was known at the end. Of the last 200 operations that have ended it also still has the
+// events, the reason and the terms; of those before only the ledger has them.
 type Round struct {
 	agent *Agent
 	id    string
@@ -145,6 +147,9 @@ func (r *Round) Events(ctx context.Context) iter.Seq[Event] {
 	}
 }
 
+// maxEndedRounds is of how many operations that have ended the events are kept: the last ones. The ledger has all.
+const maxEndedRounds = 200
+
 // maxRoundEvents is how many events of one operation are kept; of a page that repeats its request for ever only sightings are
 // left out.
 const maxRoundEvents = 1000
@@ -153,6 +158,7 @@ const maxRoundEvents = 1000
 type roundEvents struct {
 	mu      sync.Mutex
 	events  map[string][]Event
+	ended   []string // the operations that have, in that order
 	changed chan struct{}
 }
 
@@ -170,6 +176,13 @@ func (r *roundEvents) add(e Event) {
 		return
 	}
 	r.events[e.Round] = append(r.events[e.Round], e)
+	switch e.Body.(type) {
+	case opsweb.SettledAs, opsweb.MergedInto:
+		if r.ended = append(r.ended, e.Round); len(r.ended) > maxEndedRounds {
+			delete(r.events, r.ended[0])
+			r.ended = slices.Delete(r.ended, 0, 1)
+		}
+	}
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
@@ -184,5 +197,5 @@ func (r *roundEvents) from(id string, first int) ([]Event, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	events := r.events[id]
-	return events[first:len(events):len(events)], r.changed
+	return events[min(first, len(events)):len(events):len(events)], r.changed
 }

@@ -35,6 +35,9 @@ func TestATaskWithManyLongOperationsFitsInAMessage(t *testing.T) {
 				t.Fatal(err)
 			}
 			rounds := m.Task.Rounds
+			if m.Task.Earlier+len(rounds) != 500 {
+				t.Errorf("%d rounds came, and %d are said to be left out", len(rounds), m.Task.Earlier)
+			}
 			if len(rounds) == 0 || len(rounds) > maxRounds || rounds[len(rounds)-1].ID != "499" {
 				t.Fatalf("%d rounds came", len(rounds))
 			}

@@ -49,6 +49,7 @@ const (
 // bounded returns t as it is sent, so that it fits in one message however long the Company's texts and however many its
 // rounds are. What is cut off is in the ledger.
 func (t Task) bounded() Task {
+	all := len(t.Rounds)
 	t.Rounds = slices.Clone(t.Rounds[max(0, len(t.Rounds)-maxRounds):])
 	for i := range t.Rounds {
 		r := &t.Rounds[i]
@@ -64,6 +65,7 @@ func (t Task) bounded() Task {
 		}
 		t.Rounds = t.Rounds[(len(t.Rounds)+1)/2:]
 	}
+	t.Earlier += all - len(t.Rounds)
 	return t
 }
 
@@ -100,6 +102,7 @@ type Task struct {
 	Started     time.Time        `json:"started"`
 	Ended       time.Time        `json:"ended,omitzero"`
 	Rounds      []Round          `json:"rounds"`
+	Earlier     int              `json:"earlier,omitempty"` // operations that are left out before those of Rounds; the ledger has them
 	Outcome     string           `json:"outcome,omitempty"` // how the run ended; empty while it runs
 	Trouble     *trouble.Error   `json:"trouble,omitempty"`
 	Performed   string           `json:"performed,omitempty"`   // what the demo adds about the bundled site's own count

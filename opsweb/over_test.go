@@ -68,3 +68,26 @@ func TestAReferenceThatComesAfterTheReplaysRoundHasEndedIsRefused(t *testing.T) 
 		})
 	}
 }
+
+// A run can be long: of an operation that has ended only what later ones are compared with stays in memory.
+func TestWhatARoundNeededToMoveOnIsForgottenWhenItHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.company.script = []answer{terms("v1"), recorded, state("performed")}
+		w.chrome.script = []page{refusedScript("r1"), {script: true, status: 200}}
+		stop := w.answers(yes)
+		w.press(w.tab)
+		w.must(w.settle())
+		stop()
+		synctest.Wait()
+		w.ops.mu.Lock()
+		defer w.ops.mu.Unlock()
+		r := w.ops.rounds[0]
+		if !r.op.Terms.Empty() || r.approval != nil || !r.question.Question.Operation.Terms.Empty() {
+			t.Errorf("an ended round still has its terms: %+v", r.op)
+		}
+		if r.op.ID == "" || r.op.Revision != "v1" || r.outcome != Performed {
+			t.Errorf("it no longer knows of which operation it was: %+v", r.op)
+		}
+	})
+}

@@ -141,6 +141,17 @@ func (r *round) run(ctx context.Context) {
 			return
 		}
 	}
+	r.shed()
+}
+
+// shed lets go of what was needed to move the round on, now that it has ended. What stays is what a later sighting is compared with:
+// its request, act and reference, how it ended, and of which revision. All the rest is in the ledger.
+func (r *round) shed() {
+	r.ops.mu.Lock()
+	defer r.ops.mu.Unlock()
+	r.op = operation.Operation{ID: r.op.ID, Revision: r.op.Revision}
+	r.previous, r.approval, r.looked = nil, nil, nil
+	r.question, r.decision = approval.Request{}, approval.Decision{}
 }
 
 // park ends the work on a round until its flow has been run again.

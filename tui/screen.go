@@ -239,6 +239,7 @@ type task struct {
 	trouble        *troubleText
 	performed      plaintext.Text
 	unexplained    int
+	earlier        int
 }
 
 // over says that the task has ended. One whose process was lost has an outcome, and nobody knows when.
@@ -248,7 +249,7 @@ func (c charset) task(from attach.Task) task {
 	out := task{
 		id: from.ID, title: c.line(from.Title, labelCells), company: c.company(from.Company), now: c.label(from.Now),
 		started: from.Started, ended: from.Ended, outcome: from.Outcome, trouble: c.trouble(from.Trouble),
-		performed: c.line(from.Performed, labelCells), unexplained: from.Unexplained,
+		performed: c.line(from.Performed, labelCells), unexplained: from.Unexplained, earlier: from.Earlier,
 	}
 	for _, s := range from.Steps {
 		out.steps = append(out.steps, stepText{c.label(s.Label), s.State})

@@ -117,6 +117,9 @@ func (t task) lines(p painter, w int, now time.Time, brief bool) []line {
 	if t.unexplained > 0 {
 		out = append(out, flow(line{ours(unexplainedWords(t.unexplained), alert)}, w, nil, nil)...)
 	}
+	if t.earlier > 0 {
+		out = append(out, flow(line{ours(leftOutWords(t.earlier), faint)}, w, nil, nil)...)
+	}
 	for _, r := range t.rounds {
 		if brief && r.outcome != "" {
 			r.stages = nil

@@ -51,6 +51,13 @@ func waitingWords(n int) words {
 	return count(n) + " questions wait for your answer: press l."
 }
 
+func leftOutWords(n int) words {
+	if n == 1 {
+		return "1 operation before these is left out here: papaver ledger list has it."
+	}
+	return count(n) + " operations before these are left out here: papaver ledger list has them."
+}
+
 func unexplainedWords(n int) words {
 	if n == 1 {
 		return "1 operation came that nothing your agent did explains. It does not come to the front by itself."
