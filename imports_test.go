@@ -20,6 +20,7 @@ var house = []room{
 	{"interop", "a command of the project: holds what is below it against other people's implementations"},
 	{"simulation", "tests that put models around everything a round has"},
 	{"bench", "tests that measure an agent beside bare programs"},
+	{"scale", "tests that measure how a process of ours grows"},
 	{"soak", "tests that run an agent for long against two bundled sites"},
 	{"examples/firstagent", "an author's first agent, and its test"},
 	{"examples", "flows as files, embedded for the demo"},

@@ -205,10 +205,14 @@ func (c *Context) settle(ctx context.Context, limit time.Duration, left *string)
 	c.mu.Lock()
 	last := c.present
 	c.mu.Unlock()
-	if in := c.tab.tab; last != nil && last.tab == in.ID() && last.frame != "" && last.frame != in.ID() {
+	in := c.tab.tab
+	if left != nil && in.Document() != *left {
+		return c.quietIn(ctx, c.tab, limit, left) // another document is there, which has had no input of ours
+	}
+	if last != nil && last.tab == in.ID() && last.frame != "" && last.frame != in.ID() {
 		_ = in.CallIn(ctx, last.frame, `() => true`, new(bool)) // a frame in a process of its own handles its input there
 	}
-	_ = c.tab.tab.Call(ctx, `() => true`, new(bool)) // a page that is going away cannot answer, and that is activity too
+	_ = in.Call(ctx, `() => true`, new(bool)) // a page that is going away cannot answer, and that is activity too
 	return c.quietIn(ctx, c.tab, limit, left)
 }
 

@@ -39,7 +39,7 @@ func TestAnActIsOverWhenItsNewDocumentHasLoaded(t *testing.T) {
 					switch {
 					case function == `() => location.href` && tc.turns != nil:
 						tab.arrive("next") // as the navigation will
-					case function == turnsFunction && first:
+					case function == afterLoadFunction && first:
 						first = false
 						tc.turns(tab)
 					}

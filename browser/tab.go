@@ -162,19 +162,23 @@ func (p Paused) refusesAct() bool {
 
 // quiet waits until no request and no navigation of the tab has been under way for a moment, at most limit long, and
 // reports whether that came about. In another document than left, when that is known, it need not last for a moment: it is
-// enough that the document has loaded, and begins nothing more in its next turns.
+// enough that the document has loaded and that its script has had a turn after that.
 func (t *tabState) quiet(ctx context.Context, limit time.Duration, left *string) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	had := left // the document that has had its turn, or that gives none
+	arrived := false
 	for {
+		if now := t.tab.Document(); had != nil && now != *had {
+			arrived = t.tab.Call(ctx, afterLoadFunction, new(bool)) == nil // else it is going away, which is activity too
+			had = &now
+		}
 		n, changed := t.tab.Activity()
 		var calm <-chan time.Time
 		before := t.responses()
 		if n == 0 {
-			if left != nil && t.tab.Document() != *left {
-				if t.turns(ctx); t.isQuiet(changed) {
-					return true
-				}
+			if arrived && t.tab.Document() == *had {
+				return true
 			}
 			timer := time.NewTimer(calmFor)
 			defer timer.Stop()
@@ -192,32 +196,17 @@ func (t *tabState) quiet(ctx context.Context, limit time.Duration, left *string)
 	}
 }
 
+// afterLoadFunction is answered when the document has loaded, and its script has done what that led to at once.
+const afterLoadFunction = `() => new Promise((done) => {
+  const turn = () => setTimeout(done, 0, true);
+  if (document.readyState === 'complete') turn(); else addEventListener('load', turn, {once: true});
+})`
+
 // responses is how many responses came since the act began.
 func (t *tabState) responses() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.since
-}
-
-// turnsFunction is answered when the page has done what it had to do by then, and what that led to at once.
-const turnsFunction = `() => new Promise((done) => setTimeout(() => setTimeout(done, 0, true)))`
-
-// turns lets the page's script run on for two turns. One that does not answer soon is not waited for.
-func (t *tabState) turns(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, calmFor)
-	defer cancel()
-	_ = t.tab.Call(ctx, turnsFunction, new(bool)) // a page that is going away cannot answer, and that is activity
-}
-
-// isQuiet reports whether nothing is under way, and nothing has changed since changed was had.
-func (t *tabState) isQuiet(changed <-chan struct{}) bool {
-	select {
-	case <-changed:
-		return false
-	default:
-		n, _ := t.tab.Activity()
-		return n == 0
-	}
 }
 
 // loaded waits until nothing is under way in the tab, at most limit long.

@@ -83,6 +83,7 @@ func control(ctx context.Context, port, name string, body, out any) error {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
+	request.Close = true // Node ends connections that were idle for 5 s, and a POST that meets that is not sent again
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return fmt.Errorf("control port, %s: %w", name, err)

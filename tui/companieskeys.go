@@ -123,16 +123,10 @@ func (m *model) companiesKey(k tea.KeyMsg, does action) tea.Cmd {
 	return nil
 }
 
-// moved is a choice among n after an arrow key.
+// moved is a choice among n after a key.
 func moved(at int, does action, n int) int {
-	switch does {
-	case actUp:
-		return max(at-1, 0)
-	case actDown:
-		return max(min(at+1, n-1), 0)
-	default:
-		return at
-	}
+	by := map[action]int{actUp: -1, actDown: 1, actPageUp: -chooseStep, actPageDown: chooseStep}[does]
+	return max(min(at+by, n-1), 0)
 }
 
 func (m *model) listedKey(does action) tea.Cmd {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"github.com/papaver-agent/papaver/attach"
 )
 
@@ -79,5 +81,22 @@ func TestThePlainWaySaysOfWhichTaskItTells(t *testing.T) {
 	want := "Task  Book the train to Bergen\nStep 2 of 3 done: press \"Exchange\"\nStep 3 of 3 done: choose size L\n"
 	if said := strings.ReplaceAll(b.text()[before:], "\r\n", "\n"); said != want {
 		t.Errorf("it says\n%s\nwant\n%s", said, want)
+	}
+}
+
+func TestALongListIsPassedInStepsOfTen(t *testing.T) {
+	b := newBench(t, 80, 24, func(c *Config) { c.UntilDone = false })
+	b.send(viewMsg{manyWaiting(t, 25)})
+	for b.m.place == atQuestion {
+		b.press(runes("q"))
+	}
+	for _, tc := range []struct {
+		key  tea.KeyType
+		want int
+	}{{tea.KeyPgDown, 10}, {tea.KeyDown, 11}, {tea.KeyPgDown, 21}, {tea.KeyPgDown, 24}, {tea.KeyPgUp, 14}, {tea.KeyPgUp, 4}, {tea.KeyPgUp, 0}} {
+		if b.press(special(tc.key)); b.m.chosen != tc.want {
+			t.Errorf("chosen is %d, want %d", b.m.chosen, tc.want)
+		}
+		b.wantText("▸")
 	}
 }

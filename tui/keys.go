@@ -99,12 +99,23 @@ func endKeys(stays bool) []binding {
 }
 
 func listKeys() []binding {
+	return append(longChooseKeys(),
+		binding{[]string{" ", "enter"}, actOpen, "space", kOpenIt},
+		binding{[]string{"?"}, actHelp, "?", kHelp},
+		binding{[]string{"q"}, actLeave, "q", kBack},
+	)
+}
+
+// chooseStep is how many entries of a list PgUp and PgDn pass.
+const chooseStep = 10
+
+// longChooseKeys are those of a list that can be long.
+func longChooseKeys() []binding {
 	return []binding{
 		{[]string{"up"}, actUp, "↑", kChoose},
 		{[]string{"down"}, actDown, "↓", kChoose},
-		{[]string{" ", "enter"}, actOpen, "space", kOpenIt},
-		{[]string{"?"}, actHelp, "?", kHelp},
-		{[]string{"q"}, actLeave, "q", kBack},
+		{[]string{"pgup"}, actPageUp, "PgUp", kChoose},
+		{[]string{"pgdown"}, actPageDown, "PgDn", kChoose},
 	}
 }
 

@@ -127,10 +127,8 @@ func (m *model) listKey(does action, now time.Time) {
 	waiting := m.inbox.grouped()
 	m.chosen = max(min(m.chosen, len(waiting)-1), 0)
 	switch does {
-	case actUp:
-		m.chosen = max(m.chosen-1, 0)
-	case actDown:
-		m.chosen = max(min(m.chosen+1, len(waiting)-1), 0)
+	case actUp, actDown, actPageUp, actPageDown:
+		m.chosen = moved(m.chosen, does, len(waiting))
 	case actOpen:
 		if len(waiting) > 0 {
 			m.open(waiting[m.chosen], "", now)

@@ -176,7 +176,7 @@ func (r *receipts) keys() []binding {
 	default:
 		keys := []binding{{[]string{"/"}, actSearch, "/", wSearch}}
 		if len(r.found()) > 0 {
-			keys = append(append(keys, chooseKeys()...), binding{[]string{" ", "enter"}, actOpen, "space", wReceipt})
+			keys = append(append(keys, longChooseKeys()...), binding{[]string{" ", "enter"}, actOpen, "space", wReceipt})
 		}
 		return append(keys, binding{[]string{"?"}, actHelp, "?", wHelp}, binding{[]string{"q", "esc"}, actLeave, "q", wBack})
 	}

@@ -69,3 +69,32 @@ func TestNothingIsDueWhereNothingPassesWithTheTime(t *testing.T) {
 		t.Error("the plain way has none due with one")
 	}
 }
+
+// While the terminal takes one frame nothing else is written; the next one shows what is true then.
+func TestASlowTerminalIsSentNoFrameThatIsOver(t *testing.T) {
+	b := newPlainBench(t, 80, 24) // for its file
+	d := newDevice(t.Context(), b.file, b.m.cfg.Now)
+	t.Cleanup(d.close)
+	m := newModel(Config{Feed: b.feed, Now: b.m.cfg.Now, Unicode: true}, d)
+	m.w, m.h = 80, 24
+	p := &drawing{model: m}
+	first := p.draw()
+	for _, outcome := range []string{"failed", "expired", "performed"} {
+		m.inbox.take(attach.View{Tasks: []attach.Task{settledTask(outcome)}})
+		m.tasks.tasks = m.inbox.tasks
+		if p.draw() != nil {
+			t.Fatal("a second frame is written while the first one is")
+		}
+	}
+	first()
+	_, next := p.Update(drawnMsg{})
+	if next == nil {
+		t.Fatal("no frame is written after it")
+	}
+	next()
+	e := newEmulator(80, 24)
+	e.write([]byte(b.text()))
+	if text := e.text(); !strings.Contains(text, "✓ performed") || strings.Contains(b.text(), "expired") {
+		t.Errorf("the screen is\n%s", text)
+	}
+}

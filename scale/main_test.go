@@ -1,0 +1,103 @@
+package scale
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/papaver-agent/papaver/browser"
+)
+
+const (
+	limit = 30 * time.Minute
+	paper = "../docs/scale-sessions.md"
+)
+
+var (
+	measuring = flag.Bool("measure", false, "measure; without it the tests of the arithmetic are run alone")
+	draw      = flag.Bool("write", false, "draw the tables into docs/scale-sessions.md")
+	binary    = flag.String("papaver", "../bin/papaver", "the `BINARY` whose bundled site is asked")
+	most      = flag.Int("sessions", 50, "measure no more Sessions than so many (`N`)")
+	largest   = flag.Int("requests", 10_000, "measure no page of more requests than so many (`N`)")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if !*measuring {
+		os.Exit(m.Run())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	err := measure(ctx, os.Stdout)
+	cancel()
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "scale:", err)
+		os.Exit(1)
+	}
+}
+
+// measure prints the tables, and draws them.
+func measure(ctx context.Context, out io.Writer) (err error) {
+	w, err := newWorld(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	sessions, err := w.sessions(ctx)
+	if err != nil {
+		return fmt.Errorf("sessions: %w", err)
+	}
+	fmt.Fprintln(out, sessions)
+	pages, err := w.pages(ctx)
+	if err != nil {
+		return fmt.Errorf("pages: %w", err)
+	}
+	fmt.Fprintln(out, pages)
+	if !*draw {
+		return nil
+	}
+	return os.WriteFile(paper, []byte(text(sessions, pages)), 0o644)
+}
+
+// text is the paper.
+func text(sessions, pages string) string {
+	chromium := "Chromium"
+	if bin, err := browser.Find(""); err == nil {
+		if out, err := exec.Command(bin, "--version").Output(); err == nil {
+			chromium = strings.TrimSpace(string(out))
+		}
+	}
+	return fmt.Sprintf(strings.TrimSpace(preamble)+"\n\n", chromium, runtime.Version(), runtime.NumCPU()) + sessions + "\n" + strings.TrimSpace(between) + "\n\n" + pages
+}
+
+const preamble = `
+# How Sessions and pages scale
+
+Written by ` + "`make scale-sessions SCALE=-write`" + ` (%s, %s, %d processors). Each row is a process of ours anew, at the bundled site,
+which runs in a process of its own. *Live* is the Go heap after a collection, *resident* the process's memory without
+Chromium's, both beyond what the process had before its first agent. A *wake-up* is one thread of ours that is given a
+processor while nothing happens, counted for ten seconds by the kernel (` + "`voluntary_ctxt_switches`" + `). The last row of each table is
+the exponent *p* by which a column grows with n^p between the first and the last row: 1 is as fast as the work, 0 not at all.
+
+## Sessions
+
+All join one after another, each in a browser context of its own.
+`
+
+const between = `
+## Pages
+
+One act in one Session; the page then asks for n small things, ten at a time, each of them held and let go. Time is from the act
+to the last answer.
+`
