@@ -16,6 +16,7 @@ import (
 	"github.com/papaver-agent/papaver/internal/trouble"
 	"github.com/papaver-agent/papaver/ledger"
 	"github.com/papaver-agent/papaver/lock"
+	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/session"
 )
 
@@ -207,7 +208,7 @@ func (c *lockCommand) note(ctx context.Context, kind string, k *lock.Key) (err e
 	if err != nil {
 		return err
 	}
-	l, err := ledger.Open(ctx, ledger.Config{Dir: c.home.Ledger(), Owner: owner, Now: c.now})
+	l, err := ledger.Open(ctx, ledger.Config{Dir: c.home.Ledger(), Owner: owner, Now: c.now, Index: opsweb.Index()})
 	if err != nil {
 		return err
 	}
