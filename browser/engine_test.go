@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,7 +69,8 @@ func newTab(t *testing.T, e browser.Engine) browser.Tab {
 	return tab
 }
 
-// TestAPageWithAWorkerBecomesQuiet loads a worker, whose script's answer is not reported to the page's session.
+// TestAPageWithAWorkerBecomesQuiet loads a worker, whose script's answer is not reported to the page's session, and has the
+// page ask for more than is told of.
 func TestAPageWithAWorkerBecomesQuiet(t *testing.T) { eachDriver(t, testAPageWithAWorkerBecomesQuiet) }
 
 func testAPageWithAWorkerBecomesQuiet(t *testing.T, driver browser.Driver) {
@@ -85,22 +88,56 @@ func testAPageWithAWorkerBecomesQuiet(t *testing.T, driver browser.Driver) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	tab := newTab(t, startEngine(t, driver, process(t)))
+	var told atomic.Int64
+	after := make(chan struct{}, 1)
+	p := process(t)
+	p.Sent = func(r browser.SentRequest) {
+		told.Add(1)
+		if strings.HasSuffix(r.URL, "/after") {
+			after <- struct{}{}
+		}
+	}
+	tab := newTab(t, startEngine(t, driver, p))
 	if err := tab.Navigate(t.Context(), server.URL); err != nil {
 		t.Fatal(err)
 	}
 	<-worked
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for {
-		n, changed := tab.Activity()
-		if n == 0 {
-			return
+	quiet := func() {
+		t.Helper()
+		for {
+			n, changed := tab.Activity()
+			if n == 0 {
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				t.Fatalf("%d requests are under way for ever", n)
+			}
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			t.Fatalf("%d requests are under way for ever", n)
-		}
+	}
+	quiet()
+
+	// A flood of requests is not told of to its end, and the next ones are.
+	const flood = 400
+	if err := tab.Call(ctx, `async (flood) => { for (let i = 0; i < flood; i++) await fetch('/flood?' + i); return true; }`, new(bool), flood); err != nil {
+		t.Fatal(err)
+	}
+	quiet()
+	if n := told.Load(); n >= flood {
+		t.Errorf("all %d were told of", n)
+	}
+	if err := tab.Follow(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := tab.Call(ctx, `async () => { await fetch('/after'); return true; }`, new(bool)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-after:
+	case <-ctx.Done():
+		t.Error("what came after the flood was not told of")
 	}
 }

@@ -211,6 +211,30 @@ func TestAnActThatWaitsForTheUserSaysSoAndIsWaitedFor(t *testing.T) {
 	}
 }
 
+// An operation that could not go on is told by the wait for it, and is not waited for again.
+func TestAnOperationThatCanNotGoOnIsTold(t *testing.T) {
+	var s *server
+	m, server := dial(t, waitingVisit(&s, nil), func(made *server) {
+		s = made
+		made.outcome = func(context.Context, string) (agent.Status, error) {
+			return agent.StatusFailed, &agent.Failed{What: "an operation could not go on", Done: "what the ledger has", Undone: "nothing was approved", Next: "look at the disk"}
+		}
+	})
+	s = server
+	m.calls("browser_navigate", `{"url":"https://shop.test/"}`)
+	m.calls("browser_click", `{"target":"#buy"}`)
+	r := m.calls("poppy_wait", "")
+	if !r.IsError || r.data["status"] != "failed" || !strings.Contains(r.ours, "look at the disk") {
+		t.Errorf("the wait: %v\n%s", r.data, r.ours)
+	}
+	if r := m.calls("poppy_wait", ""); r.IsError || r.data["status"] != "failed" {
+		t.Errorf("the next wait: %v\n%s", r.data, r.ours)
+	}
+	if r := m.calls("browser_navigate", `{"url":"https://shop.test/"}`); r.IsError || r.data["status"] != "done" {
+		t.Errorf("the act after it: %v\n%s", r.data, r.ours)
+	}
+}
+
 // A call that is cancelled ends its act, and what comes after is as if it had not been made.
 func TestACallThatIsCancelledEndsItsAct(t *testing.T) {
 	begun, ended := make(chan struct{}), make(chan error, 1)

@@ -45,7 +45,7 @@ func (r *round) lookUpEarlier(ctx context.Context) (move, error) {
 	if m, err := r.afterFlow(ctx); err != nil || m.on != "" {
 		return m, err
 	}
-	if m, err := r.repeatsElsewhere(); err != nil || m.on != "" {
+	if m, err := r.repeats(); err != nil || m.on != "" {
 		return m, err
 	}
 	for {

@@ -39,11 +39,11 @@ func (r *round) unless(m move) func(ledger.View) error {
 			if m.on != evQuestion && m.on != evSend {
 				return nil
 			}
-			switch p, elsewhere, err := r.repeated(v); {
+			switch found, err := r.repeated(v); {
 			case err != nil:
 				return err
-			case elsewhere:
-				return fmt.Errorf("%w: round %s", errMeanwhile, p.ID)
+			case found.round != "":
+				return fmt.Errorf("%w: round %s", errMeanwhile, found.round)
 			}
 			return nil
 		}
@@ -111,35 +111,41 @@ func (r *round) deniedMeanwhile(ctx context.Context, m move) (move, error) {
 	return held.telling(m.tells), nil
 }
 
-// repeatsElsewhere settles a round whose request is the very one of another round of this run, when that one's operation is in
-// the hands of another run: a page that asks again gets a new operation for the same action as soon as the first is
-// performed, by whoever. There is no event when nothing speaks against asking.
-func (r *round) repeatsElsewhere() (move, error) {
-	var p Past
-	var elsewhere bool
+// repeats settles a round whose request is the very one of another round of this run, when an approval of that one's operation
+// may be at the Company, in this run or in another: a page that asks again gets a new operation for the same action as soon as the
+// first is performed, by whoever. There is no event when nothing speaks against asking.
+func (r *round) repeats() (move, error) {
+	var found repeated
 	if err := r.ops.cfg.Ledger.Look(r.ops.life, func(v ledger.View) (err error) {
-		p, elsewhere, err = r.repeated(v)
+		found, err = r.repeated(v)
 		return err
 	}); err != nil {
 		return move{}, fmt.Errorf("round %s: the ledger could not be read for what it repeats: %w", r.id, err)
 	}
-	if elsewhere {
-		return settlef(Failed, "the same request was made before for operation %s, which another run approved in round %s; nothing of this one was approved", p.last().OperationID, p.ID), nil
+	if found.round != "" {
+		return settlef(Failed, "the same request was made before for operation %s, which was approved in round %s; nothing of this one was approved", found.op, found.round), nil
 	}
 	return move{}, nil
 }
 
-// repeated returns the round of another run that approved the operation for which r's request was made before in this one.
-func (r *round) repeated(v ledger.View) (Past, bool, error) {
+// repeated is what a round asks for once more: an operation, and the round in which it was approved.
+type repeated struct{ op, round string }
+
+// repeated returns what r's request was made before for in this run, and what may be used, or was.
+func (r *round) repeated(v ledger.View) (repeated, error) {
 	own := make(map[string]bool)
-	var ids []string              // of the operations of those rounds
+	var ids []string              // of the operations that the request was made for
 	same := make(map[string]bool) // whether one of their rounds is of the same act
 	r.ops.mu.Lock()
 	for _, other := range r.ops.rounds {
 		own[other.id] = true
-		ours := r.act() != nil && r.act() == other.act()
-		if other == r || other.site != r.site || other.op.ID == "" || other.op.ID == r.op.ID || !other.ownLocked(r.held) || r.act() != nil && !ours {
+		if other == r || other.site != r.site || other.op.ID == "" || other.op.ID == r.op.ID || !other.sameActionLocked(r.held) {
 			continue
+		}
+		ours := r.act() != nil && r.act() == other.act()
+		if other.mayBeUsedLocked() || ours && other.outcome == Performed {
+			r.ops.mu.Unlock()
+			return repeated{other.op.ID, other.id}, nil
 		}
 		ids = append(ids, other.op.ID)
 		same[other.op.ID] = same[other.op.ID] || ours
@@ -147,21 +153,20 @@ func (r *round) repeated(v ledger.View) (Past, bool, error) {
 	r.ops.mu.Unlock()
 	slices.Sort(ids)
 	for _, id := range slices.Compact(ids) {
-		ours := same[id]
 		past, err := roundsOf(v, id)
 		if err != nil {
-			return Past{}, false, err
+			return repeated{}, err
 		}
 		for _, p := range past {
 			if own[p.ID] || p.last() == nil || p.last().OperationID != id || p.last().Issuer != r.site.company.Issuer {
 				continue
 			}
-			if p.Approval() != nil || ours && p.Outcome == Performed {
-				return p, true, nil
+			if p.Approval() != nil || same[id] && p.Outcome == Performed {
+				return repeated{id, p.ID}, nil
 			}
 		}
 	}
-	return Past{}, false, nil
+	return repeated{}, nil
 }
 
 // heldBy reports whether the round p, another one of r's operation, holds it: what was approved in it was performed, or may

@@ -266,13 +266,28 @@ func (o *Operations) repeatedLocked(s *site, h browser.Held) *round {
 		return nil
 	}
 	for _, r := range slices.Backward(o.rounds) {
-		same := r.site == s && r.ownLocked(h)
-		open := r.state.Spent() && !r.state.final() || r.state == Settled && r.outcome == Unknown
-		if same && open && (h.Act() == nil || h.Act() == r.act()) {
+		if r.site == s && r.mayBeUsedLocked() && r.sameActionLocked(h) {
 			return r
 		}
 	}
 	return nil
+}
+
+// mayBeUsedLocked reports whether an approval of the round may be at the Company, or it is not known what became of it.
+func (r *round) mayBeUsedLocked() bool {
+	return r.state.Spent() && !r.state.final() || r.state == Settled && r.outcome == Unknown
+}
+
+// sameActionLocked reports whether h asks for the round's action once more: it is the round's very request, and no act that was
+// made since explains it.
+func (r *round) sameActionLocked(h browser.Held) bool {
+	return r.ownLocked(h) && r.beforeLocked(root(h.Act()))
+}
+
+// beforeLocked reports whether what act brings was wanted when the round began, and not only since: nobody's act, the round's
+// own, or an earlier one whose answer was slow to come while the page asked by itself.
+func (r *round) beforeLocked(act *browser.Made) bool {
+	return act == nil || act == r.act() || r.act() == nil && !act.Began.After(r.began)
 }
 
 // overLocked reports whether no reference that comes of the round's act may be put to the User any more: the operation
@@ -307,7 +322,7 @@ func (o *Operations) newRoundLocked(s *site, h browser.Held) *round {
 	if err != nil {
 		return nil // a name that another round has would hide that one in the ledger
 	}
-	r := &round{ops: o, site: s, state: Sighted, held: h, id: id}
+	r := &round{ops: o, site: s, state: Sighted, held: h, id: id, began: o.cfg.Now()}
 	o.rounds = append(o.rounds, r)
 	return r
 }

@@ -1,8 +1,10 @@
 package opsweb
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/papaver-agent/papaver/browser"
 )
@@ -32,5 +34,49 @@ func TestWhatAPageAsksForAgainIsNotPutToTheUserWhileTheFirstOutcomeIsUnknown(t *
 		}
 		w.ops.rounds = nil
 		w.ops.mu.Unlock()
+	})
+}
+
+// A page that asked by itself, and whose answer to an act before that is slow to come, asks for one action. An act that is made
+// since is another matter.
+//
+// Clauses: OPS3-7.14
+func TestAnActBeforeAPagesOwnRequestIsOfTheSameAction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.company.live = func(p post) answer {
+			if p.approval != "" {
+				return lost
+			}
+			if p.ref == "r1" {
+				return termsOf("exc_1", "v1", time.Hour)
+			}
+			return termsOf("exc_2", "v1", time.Hour)
+		}
+		w.byItself(refusedScript("r1"))
+		synctest.Wait()
+		w.ops.mu.Lock()
+		r := w.ops.rounds[0]
+		for after, want := range map[time.Duration]bool{-time.Second: true, 0: true, time.Second: false} {
+			if got := r.beforeLocked(&browser.Made{Began: r.began.Add(after)}); got != want {
+				t.Errorf("an act %v after: %v", after, got)
+			}
+		}
+		w.ops.mu.Unlock()
+		// Both are asked about. Once the approval of one may be at the Company, that of the other is not sent.
+		w.byItself(refusedScript("r2"))
+		synctest.Wait()
+		if requests, _ := w.ops.Desk().Pending(); len(requests) != 2 {
+			t.Fatalf("%d questions", len(requests))
+		}
+		defer w.answers(yes, yes)()
+		w.must(w.settle())
+		approved := make(map[string]bool)
+		for _, p := range w.company.approvals() {
+			approved[p.ref] = true
+		}
+		if got := w.ops.Outcomes(); len(approved) != 1 || count(w.disk.records(), "sending") != 1 || !slices.Contains(got, Unknown) || !slices.Contains(got, Failed) {
+			t.Errorf("outcomes = %v, approved %v: %s", got, approved, w.trace())
+		}
 	})
 }

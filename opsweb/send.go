@@ -30,7 +30,7 @@ func (r *round) prepare(ctx context.Context) (move, error) {
 	if m, err := r.endedBefore(r.op.ID, Declined); err != nil || m.on != "" {
 		return m, err
 	}
-	if m, err := r.repeatsElsewhere(); err != nil || m.on != "" {
+	if m, err := r.repeats(); err != nil || m.on != "" {
 		return m, err
 	}
 	// The permission ends with the revision; it is looked at here, immediately before it is used.

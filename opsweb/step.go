@@ -19,9 +19,10 @@ const writeTime = 30 * time.Second
 
 // round is one operation on its way. One goroutine moves it on, with run; what others read is guarded by ops.mu.
 type round struct {
-	ops  *Operations
-	site *site
-	id   string
+	ops   *Operations
+	site  *site
+	id    string
+	began time.Time // when its first reference came
 
 	// Guarded by ops.mu.
 	state    State

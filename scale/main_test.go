@@ -84,10 +84,11 @@ func text(sessions, pages string) string {
 const preamble = `
 # How Sessions and pages scale
 
-Written by ` + "`make scale-sessions SCALE=-write`" + ` (%s, %s, %d processors). Each row is a process of ours anew, at the bundled site,
+Written by ` + "`make scale-sessions SCALE=-write`" + ` (%s, %s, %d processors). Each row is new agents in one process of ours, at the bundled site,
 which runs in a process of its own. *Live* is the Go heap after a collection, *resident* the process's memory without
 Chromium's, both beyond what the process had before its first agent. A *wake-up* is one thread of ours that is given a
-processor while nothing happens, counted for ten seconds by the kernel (` + "`voluntary_ctxt_switches`" + `). The last row of each table is
+processor while nothing happens, counted by the kernel (` + "`voluntary_ctxt_switches`" + `) five times for two seconds; the
+median is here. The last row of each table is
 the exponent *p* by which a column grows with n^p between the first and the last row: 1 is as fast as the work, 0 not at all.
 
 ## Sessions

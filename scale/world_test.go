@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,7 +26,8 @@ import (
 const (
 	endLimit = 30 * time.Second // an agent's end, or the site's
 	settles  = 15 * time.Second // until what a start left to do is done: the runtime gives memory back for some seconds
-	idles    = 10 * time.Second // in which wake-ups are counted
+	idles    = 2 * time.Second  // in which wake-ups are counted, each …
+	looks    = 5                // … of so many times
 )
 
 // world is the bundled site in a process of its own, and a home that it knows.
@@ -36,7 +38,8 @@ type world struct {
 	company string
 	to      []string
 	cacert  string
-	base    size // of a process that has no agent yet
+	base    size    // of a process that has no agent yet
+	idle    float64 // its wake-ups a second
 }
 
 func newWorld(ctx context.Context) (_ *world, err error) {
@@ -85,6 +88,9 @@ func newWorld(ctx context.Context) (_ *world, err error) {
 		return nil, fmt.Errorf("the bundled site's ready line: %w", err)
 	}
 	w.company, w.to, w.cacert = ready.Company, ready.ConnectTo, ready.CACert
+	if w.idle, err = idleWakeUps(ctx); err != nil {
+		return nil, err
+	}
 	if w.base, err = ownSize(); err != nil {
 		return nil, err
 	}
@@ -152,6 +158,28 @@ func ownSize() (size, error) {
 	}
 	s.resident = uint64(resident) << 10
 	return s, nil
+}
+
+// idleWakeUps is how often a second this process is woken: the median of some looks, since what Chromium, or the runtime, does
+// once in a while is no measure of what goes on all the time.
+func idleWakeUps(ctx context.Context) (float64, error) {
+	var all []int64
+	for range looks {
+		before, err := wakeUps()
+		if err != nil {
+			return 0, err
+		}
+		if err := wait(ctx, idles); err != nil {
+			return 0, err
+		}
+		after, err := wakeUps()
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, after-before)
+	}
+	slices.Sort(all)
+	return float64(all[len(all)/2]) / idles.Seconds(), nil
 }
 
 // wakeUps is how often the threads of this process were given a processor after they had waited.

@@ -81,10 +81,12 @@ var mutants = []mutant{
 	}
 `),
 	one("repeats-of-another-run", "what a page asks for again is not asked about while another run approves the first", "opsweb/meanwhile.go",
-		`			if p.Approval() != nil || ours`, `			if MUTANT {
+		`			if p.Approval() != nil || same[id]`, `			if MUTANT {
 				continue
 			}
-			if p.Approval() != nil || ours`),
+			if p.Approval() != nil || same[id]`),
+	one("repeats-of-this-run", "what a page asks for again is not approved while an approval of the first may be used", "opsweb/meanwhile.go",
+		`if other.mayBeUsedLocked() || ours`, `if !MUTANT && other.mayBeUsedLocked() || ours`),
 	one("sent-beside-another", "an approval is not sent again once another run approved the operation", "opsweb/meanwhile.go",
 		`case m.on == evReplay, m.on == evSendAgain:`, `case m.on == evReplay, m.on == evSendAgain && !MUTANT:`),
 	one("flow-of-a-run-before", "what a flow met in a run that is gone is not asked about before the end of what it was run for is known", "opsweb/afterflow.go",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -13,14 +12,8 @@ import (
 	"github.com/papaver-agent/papaver/attach"
 )
 
-const (
-	// tickTime is how often the times on the screen change.
-	tickTime = time.Second
-	// asleepTime is a pause between two ticks that no running process has: it was suspended, or the machine slept.
-	asleepTime = 3 * time.Second
-	// answerTimeout is how long the desk may take to write an answer down.
-	answerTimeout = 10 * time.Second
-)
+// answerTimeout is how long the desk may take to write an answer down.
+const answerTimeout = 10 * time.Second
 
 // The messages of our own commands. Whatever else arrives came from the keyboard, and starts the quiet time again.
 type (
@@ -108,23 +101,6 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.titled = titleWords(len(m.inbox.waiting()))
 	}
 	return m, tea.Batch(cmd, m.tick(now))
-}
-
-// tick comes back in a second where a time on the screen changes by then, or the lock is to be forgotten.
-func (m *model) tick(now time.Time) tea.Cmd {
-	if m.ticking || !m.passes() {
-		return nil
-	}
-	m.ticking, m.lastTick = true, now
-	if m.place != atQuestion { // there only its countdown changes, with the tick
-		m.now = now
-	}
-	return m.d.after(tickTime, tickMsg{})
-}
-
-// passes says that something passes with the time: a deadline, a task under way, a sign-in, the lock that stays open.
-func (m *model) passes() bool {
-	return m.place == atQuestion || m.place == atCompanies || m.keeper.key != nil || len(m.inbox.waiting()) > 0 || slices.ContainsFunc(m.inbox.tasks, func(t task) bool { return !t.over() })
 }
 
 // resumed goes on after the process was stopped: the User may have seen anything meanwhile, so nothing that was shown or

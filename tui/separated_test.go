@@ -50,3 +50,33 @@ func TestTextsStandApartFromTheirLayout(t *testing.T) {
 		})
 	}
 }
+
+// Update does no I/O: the files, signals and terminals of a process are reached in these files alone, and what they reach
+// is done in commands.
+func TestOnlyTheDeviceReachesOutside(t *testing.T) {
+	reach := map[string]bool{}
+	for _, name := range []string{"os", "io", "net", "net/http", "os/exec", "os/signal", "syscall", "golang.org/x/sys/unix", "github.com/charmbracelet/x/term"} {
+		reach[name] = true
+	}
+	may := map[string]string{
+		"device.go": "it is the terminal", "suspend.go": "it gives the terminal back", "run.go": "it names the terminal's file", "paint.go": "io.Discard, for colours",
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range file.Imports {
+			if path, err := strconv.Unquote(i.Path.Value); err != nil || reach[path] && may[name] == "" {
+				t.Errorf("%s imports %s", name, path)
+			}
+		}
+	}
+}

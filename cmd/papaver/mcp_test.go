@@ -152,6 +152,10 @@ func TestAModelActsAndAPersonApproves(t *testing.T) {
 	if text, data := m.calls("browser_navigate", `{"url":"https://example.com/"}`); data["status"] != "done" {
 		t.Errorf("an act at another site: %s", text)
 	}
+	b.killChromium() // while the question is open
+	if text, _ := m.calls("poppy_wait", `{"timeout":40}`); !strings.Contains(text, "The browser has ended") {
+		t.Errorf("a wait whose browser is gone: %s", text)
+	}
 	m.leaves(b)
 	b.counted(1, 1)
 	for name, text := range map[string]string{"what the model read": m.said.String(), "standard error": m.stderr.String()} {

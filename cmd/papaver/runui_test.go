@@ -8,9 +8,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/papaver-agent/papaver/agent"
 	"github.com/papaver-agent/papaver/internal/trouble"
+	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/tui"
 )
 
@@ -63,5 +65,17 @@ func TestErrorsOfARunAreEachSaidOnceLineByLine(t *testing.T) {
 		if got := strings.Count(said.String(), e.Said().What); got != 1 {
 			t.Errorf("%q is said %d times:\n%s", e.Said().What, got, said.String())
 		}
+	}
+}
+
+// A run that leaves its questions to other terminals says until when it waits.
+func TestARunWithoutATerminalUISaysUntilWhenItWaits(t *testing.T) {
+	ends := time.Date(2026, 3, 14, 12, 5, 0, 0, time.Local)
+	got := inWords(agent.Event{Body: opsweb.Operation{ExpiresAt: ends.Format(time.RFC3339)}})
+	if got != "what it asks can be approved until 12:05:00" {
+		t.Errorf("it says %q", got)
+	}
+	if got := inWords(agent.Event{Body: opsweb.Operation{ExpiresAt: "\x1b[2J"}}); got != "" {
+		t.Errorf("of an end that is none it says %q", got)
 	}
 }
