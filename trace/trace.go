@@ -47,14 +47,8 @@ const (
 // maxSpans bounds a file: at some 150 bytes each about 75 MB.
 const maxSpans = 500_000
 
-// start is what every file begins with, and no other file would: [Ours] tells by it.
+// start is what every file begins with, and no other file would: [Create] tells by it.
 const start = `[{"ph":"M","pid":1,"tid":0,"name":"process_name","args":{"name":"papaver`
-
-// Ours reports whether a file's beginning is that of a trace of this package.
-func Ours(head []byte) bool { return len(head) >= len(start) && string(head[:len(start)]) == start }
-
-// HeadSize is how many bytes of a file [Ours] needs.
-const HeadSize = len(start)
 
 // Timeline is one run's trace. Safe for concurrent use. A nil Timeline records nothing.
 type Timeline struct {
@@ -132,9 +126,6 @@ func Step(n int) Fact { return Fact{"step", int64(n)} }
 
 // Status is an HTTP status.
 func Status(n int) Fact { return Fact{"status", int64(n)} }
-
-// Try is the number of a try, from 1.
-func Try(n int) Fact { return Fact{"try", int64(n)} }
 
 // Reused says whether a connection was there already.
 func Reused(yes bool) Fact { return Fact{"reused", yes} }

@@ -108,7 +108,7 @@ func TestSpansAreWrittenWithTheirTimesAndFacts(t *testing.T) {
 	var b bytes.Buffer
 	tl := trace.New(&b, (&clock{}).now)
 	ctx := trace.Row(tl.In(t.Context()), "round-1")
-	ctx, outer := trace.Begin(ctx, trace.Approval, trace.Try(1))
+	ctx, outer := trace.Begin(ctx, trace.Approval)
 	_, inner := trace.Begin(ctx, trace.Ledger, trace.Word("line", "sending"))
 	inner.End(trace.Failed(nil))
 	inner.End(trace.Status(999)) // only the first counts
@@ -126,11 +126,11 @@ func TestSpansAreWrittenWithTheirTimesAndFacts(t *testing.T) {
 	if in := spans[0]; *in.At != 2000 || *in.Took != 1000 || in.Args["line"] != "sending" || in.Args["failed"] != false || len(in.Args) != 2 {
 		t.Errorf("%+v", in)
 	}
-	if out := spans[1]; *out.At != 1000 || *out.Took != 4000 || out.Args["status"] != 204.0 || out.Args["failed"] != true || out.Args["try"] != 1.0 || out.Args["step"] != 3.0 || out.Args["reused"] != true {
+	if out := spans[1]; *out.At != 1000 || *out.Took != 4000 || out.Args["status"] != 204.0 || out.Args["failed"] != true || out.Args["step"] != 3.0 || out.Args["reused"] != true {
 		t.Errorf("%+v", out)
 	}
-	if !json.Valid(b.Bytes()) || !trace.Ours(b.Bytes()) {
-		t.Errorf("a closed trace is no whole JSON, or is not known again:\n%s", b.Bytes())
+	if !json.Valid(b.Bytes()) {
+		t.Errorf("a closed trace is no whole JSON:\n%s", b.Bytes())
 	}
 }
 
@@ -234,7 +234,7 @@ func TestTheFileIsItsOwnersAndNothingElseIsOverwritten(t *testing.T) {
 
 	for name, content := range map[string]string{"notes": "mine", "other.json": `[{"ph":"M","pid":1,"tid":0,"name":"process_name","args":{"name":"Browser"}}]`} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		if err := errors.Join(os.WriteFile(path, []byte(content), 0o600), os.Chmod(path, 0o644)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := trace.Create(path); !errors.Is(err, trace.ErrNotTrace) {
@@ -242,6 +242,9 @@ func TestTheFileIsItsOwnersAndNothingElseIsOverwritten(t *testing.T) {
 		}
 		if data, err := os.ReadFile(path); err != nil || string(data) != content {
 			t.Errorf("%s was changed: %q, %v", name, data, err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode() != 0o644 {
+			t.Errorf("%s has mode %v, %v", name, info.Mode(), err)
 		}
 	}
 	link := filepath.Join(dir, "link")
