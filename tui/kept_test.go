@@ -100,3 +100,13 @@ func TestALongListIsPassedInStepsOfTen(t *testing.T) {
 		b.wantText("▸")
 	}
 }
+
+func TestTheHelpOfAQuestionCountsDownToo(t *testing.T) {
+	b := newBench(t, 80, 24)
+	b.show(short(t))
+	b.press(runes("?"))
+	b.pass(2 * time.Second)
+	if first, want := splitLines(b.text())[0], "4:58 left"; !strings.HasPrefix(first, "Papaver: help") || !strings.HasSuffix(first, want) {
+		t.Errorf("the title is %q", first)
+	}
+}

@@ -359,7 +359,11 @@ func (m *model) screen() []line {
 	case m.tooSmall():
 		return tooSmallView(m.w, m.h)
 	case m.help != nil:
-		return m.help.view(m.painter, m.w, m.h)
+		out := m.help.view(m.painter, m.w, m.h)
+		if m.place == atQuestion {
+			out[0] = m.shown.title(wTitleHelp, m.now, m.w)
+		}
+		return out
 	case m.unlockAt():
 		return m.unlock.view(m.painter, m.charset, m.w, m.h, m.now)
 	case m.place == atQuestion:

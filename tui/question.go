@@ -142,14 +142,19 @@ func companyLines(q question, p painter, w int) []line {
 	return out
 }
 
-// view is the screen.
-func (v questionView) view(p painter, w int, r readiness, now time.Time) []line {
+// title is the first line of a screen that stands between a question and its deadline.
+func (v questionView) title(says words, now time.Time, w int) line {
 	left := v.q.deadline.Sub(now)
 	urgency := plain
 	if left < time.Minute {
 		urgency = alert
 	}
-	out := []line{spread(line{ours(wTitleQuestion, strong)}, line{ours(timeLeft(left), urgency)}, w)}
+	return spread(line{ours(says, strong)}, line{ours(timeLeft(left), urgency)}, w)
+}
+
+// view is the screen.
+func (v questionView) view(p painter, w int, r readiness, now time.Time) []line {
+	out := []line{v.title(wTitleQuestion, now, w)}
 	out = append(out, v.frame.head...)
 	end := min(v.top+v.frame.room, len(v.frame.body))
 	out = append(out, v.frame.body[v.top:end]...)
