@@ -152,11 +152,19 @@ func TestConcurrentSpansDoNotLieAcrossEachOther(t *testing.T) {
 		})
 	}
 	all.Wait()
+	_, first := trace.Begin(ctx, trace.Request)
+	_, second := trace.Begin(ctx, trace.Request)
+	first.End()
+	second.End(trace.Status(200)) // goes on after the first has ended
 	_, late := trace.Begin(ctx, trace.Join)
 	parent.End()
 	late.End()
-	if n := len(read(t, b.Bytes())); n != 8*50*2+2 { // not closed: a killed run's opens too
-		t.Errorf("%d spans", n)
+	spans := read(t, b.Bytes()) // not closed: a killed run's opens too
+	if n := len(spans); n != 8*50*2+4 {
+		t.Fatalf("%d spans", n)
+	}
+	if a, z := spans[len(spans)-4], spans[len(spans)-3]; *a.TID == *z.TID || z.Args["status"] != 200.0 || z.end() <= a.end() {
+		t.Errorf("two at once: %+v, %+v", a, z)
 	}
 }
 
