@@ -33,6 +33,10 @@ func (l *Ledger) follow(from place, each taker) (met, error) {
 		if err != nil {
 			return m, err
 		}
+		if current && size == m.end && m.at.lines > 0 {
+			m.tail = nil
+			return m, nil // as nearly always
+		}
 		whole, tail, err := m.at.follow(io.NewSectionReader(m.file, m.end, size-m.end), m.end, each)
 		if err != nil {
 			return m, fmt.Errorf("ledger %s: %w", l.path, err)
