@@ -1,19 +1,34 @@
 package agent_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
 	"github.com/papaver-agent/papaver/agent"
 	"github.com/papaver-agent/papaver/approval"
+	"github.com/papaver-agent/papaver/company"
 	"github.com/papaver-agent/papaver/opsweb"
+	"github.com/papaver-agent/papaver/testsite"
 )
 
-// A join that failed leaves no context behind, a visit can be closed, and another one at the same Company works after both.
+// A visit that failed, at its documents or at its join, leaves no context behind, a visit can be closed, and another one at the same Company works after both.
 func TestAVisitThatFailedOrWasClosedLeavesItsContextBehindNowhere(t *testing.T) {
 	w := newWorld(t)
 	a := w.start(&log{})
 	defer w.user(a, func(approval.Question) bool { return true })()
+	// Chromium is being started while the documents turn out not to agree; then it may run already.
+	if err := w.site.Disagree(testsite.Disagreements()[0]); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := a.Visit(t.Context(), w.site.Company()); !errors.Is(err, company.ErrDisagree) {
+			t.Fatalf("documents that disagree: %v", err)
+		}
+	}
+	if err := w.site.Disagree(""); err != nil {
+		t.Fatal(err)
+	}
 	w.site.RefuseJoins(1)
 	if _, err := a.Visit(t.Context(), w.site.Company()); err == nil {
 		t.Fatal("a refused join was a visit")

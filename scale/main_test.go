@@ -88,8 +88,9 @@ Written by ` + "`make scale-sessions SCALE=-write`" + ` (%s, %s, %d processors).
 which runs in a process of its own. *Live* is the Go heap after a collection, *resident* the process's memory without
 Chromium's, both beyond what the process had before its first agent. A *wake-up* is one thread of ours that is given a
 processor while nothing happens, counted by the kernel (` + "`voluntary_ctxt_switches`" + `) five times for two seconds; the
-median is here. The last row of each table is
-the exponent *p* by which a column grows with n^p between the first and the last row: 1 is as fast as the work, 0 not at all.
+median is here. *Each more* is the
+cost of one more between the first and the last row, and *p* the exponent by which a column grows with n^p there: 1 is as fast as the
+work, 0 not at all.
 
 ## Sessions
 

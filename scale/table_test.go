@@ -3,6 +3,7 @@ package scale
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -15,7 +16,10 @@ type column struct {
 	grows  bool   // its growth is said
 }
 
-// table draws rows of that name and size, and the exponent by which each column grows with the size.
+// finer is the verb of a column's unit, for what one more costs.
+var finer = regexp.MustCompile(`%\.\df`)
+
+// table draws rows of that name and size, what one more of them costs, and the exponent by which each column grows.
 func table(what string, labels []string, sizes []float64, columns []column) string {
 	var b strings.Builder
 	b.WriteString("| " + what + " |")
@@ -33,13 +37,22 @@ func table(what string, labels []string, sizes []float64, columns []column) stri
 	if len(sizes) < 2 {
 		return b.String()
 	}
-	b.WriteString("| *p* |")
+	last := len(sizes) - 1
+	b.WriteString("| *each more* |")
+	for _, c := range columns {
+		if !c.grows || strings.Contains(c.name, "each") {
+			b.WriteString(" |")
+			continue
+		}
+		b.WriteString(" " + fmt.Sprintf(finer.ReplaceAllString(c.unit, "%.3f"), (c.values[last]-c.values[0])/(sizes[last]-sizes[0])) + " |")
+	}
+	b.WriteString("\n| *p* |")
 	for _, c := range columns {
 		if !c.grows {
 			b.WriteString(" |")
 			continue
 		}
-		b.WriteString(" " + exponent(sizes[0], sizes[len(sizes)-1], c.values[0], c.values[len(sizes)-1]) + " |")
+		b.WriteString(" " + exponent(sizes[0], sizes[last], c.values[0], c.values[last]) + " |")
 	}
 	b.WriteString("\n")
 	return b.String()
@@ -65,7 +78,7 @@ func TestTheExponentSaysHowAColumnGrows(t *testing.T) {
 		}
 	}
 	got := table("n", []string{"one", "ten"}, []float64{1, 10}, []column{{"time", []float64{2, 20}, "%.0f ms", true}, {"rest", []float64{0, 0}, "%.1f", false}})
-	want := "| n | time | rest |\n| --- | ---: | ---: |\n| one | 2 ms | 0.0 |\n| ten | 20 ms | 0.0 |\n| *p* | 1.00 | |\n"
+	want := "| n | time | rest |\n| --- | ---: | ---: |\n| one | 2 ms | 0.0 |\n| ten | 20 ms | 0.0 |\n| *each more* | 2.000 ms | |\n| *p* | 1.00 | |\n"
 	if got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

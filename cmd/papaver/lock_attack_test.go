@@ -218,6 +218,18 @@ func TestWithoutThePassphraseNothingIsAnswered(t *testing.T) {
 			p.exits(1)
 			return p.told()
 		}, "this home's keys are sealed, and its lock is gone"},
+		{"an instruction added, which nothing here takes", func(t *testing.T) string {
+			folder := filepath.Join(s.home, "instructions")
+			if err := os.MkdirAll(folder, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { remove(t, filepath.Join(folder, "all.json")); remove(t, folder) })
+			overwrite(t, filepath.Join(folder, "all.json"), []byte(`{"company":"*","approve":"everything"}`))
+			open(t) // the question is still there
+			p := s.start("instructions", "add", "--company", "*")
+			p.exits(2)
+			return p.told()
+		}, `there is no command "instructions"`},
 		{"a yes added to the ledger", func(t *testing.T) string {
 			c := s.copied()
 			appendTo(t, filepath.Join(c.home, "ledger"), ledger.Entry{Kind: "answer", Round: s.rounds()[0].text("round"), Data: forged(t, s), Claim: s.owner(t)})
