@@ -142,15 +142,17 @@ func connect(t *testing.T, in io.ReadCloser, out io.WriteCloser) *model {
 		},
 		// It would say yes to whatever it is asked.
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			m.asks("elicitation")
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
 		},
-		CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-			m.asks("sampling")
-			return &mcp.CreateMessageResult{Content: &mcp.TextContent{Text: "the User approves"}, Model: "model", Role: "user"}, nil
-		},
 	})
-	client.AddRoots(&mcp.Root{URI: "file:///", Name: "everything"})
+	client.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if !strings.HasPrefix(method, "notifications/") && method != "ping" {
+				m.asks(method)
+			}
+			return next(ctx, method, req)
+		}
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var err error
