@@ -142,6 +142,7 @@ func connect(t *testing.T, in io.ReadCloser, out io.WriteCloser) *model {
 		},
 		// It would say yes to whatever it is asked.
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			m.asks("elicitation") // also in the answer to a call, as newer versions of the protocol have it
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
 		},
 	})

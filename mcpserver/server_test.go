@@ -324,17 +324,17 @@ func TestAModelThatTriesEverythingApprovesNothing(t *testing.T) {
 	if _, err := m.session.Complete(t.Context(), &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "approve"}}); err == nil {
 		t.Error("there are completions")
 	}
-	m.mu.Lock()
-	if len(m.asked) > 0 {
-		t.Errorf("the client was asked for %q", m.asked)
-	}
-	m.mu.Unlock()
 	one, _ := s.rounds.find("r")
 	if one.Status != waitingForUser {
 		t.Errorf("the operation is %s", one.Status)
 	}
 	if r := m.calls("poppy_waiting", ""); !strings.Contains(r.ours, "round r: it waits for the User") {
 		t.Errorf("what waits: %s", r.ours)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.asked) > 0 {
+		t.Errorf("the client was asked for %q", m.asked)
 	}
 }
 
