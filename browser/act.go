@@ -206,8 +206,9 @@ func (c *Context) settle(ctx context.Context, limit time.Duration, left *string)
 	last := c.present
 	c.mu.Unlock()
 	in := c.tab.tab
-	if left != nil && in.Document() != *left {
-		return c.quietIn(ctx, c.tab, limit, left) // another document is there, which has had no input of ours
+	navigates := last != nil && last.Act.Kind == Navigate && last.Again == nil
+	if left != nil && (navigates || in.Document() != *left) {
+		return c.quietIn(ctx, c.tab, limit, left) // the document had no input of ours
 	}
 	if last != nil && last.tab == in.ID() && last.frame != "" && last.frame != in.ID() {
 		_ = in.CallIn(ctx, last.frame, `() => true`, new(bool)) // a frame in a process of its own handles its input there

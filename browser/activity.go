@@ -61,13 +61,13 @@ func (a *Activity) change(f func()) {
 func (a *Activity) Sent(id RequestID, loader, resource string, main bool) (floods bool) {
 	a.change(func() {
 		// One without a loader is of a worker, and its answer is not reported here. An event source's has no end, and
-		// nobody waits for a ping.
+		// nobody waits for a ping, nor for the page's icon and what it has loaded ahead, which are Other.
 		a.sent++
 		if floods = a.sent > maxFollowed && !a.flooded; floods {
 			a.flooded = true
 			clear(a.requests)
 		}
-		if loader != "" && resource != "EventSource" && resource != "Ping" && !a.flooded {
+		if loader != "" && resource != "EventSource" && resource != "Ping" && resource != "Other" && !a.flooded {
 			a.requests[id] = loader
 		}
 		if resource == "Document" && main {

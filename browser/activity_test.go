@@ -15,6 +15,7 @@ func TestWhatIsUnderWayInATab(t *testing.T) {
 		"an answered one":             {func(a *Activity) { a.Sent("r", "l", "Fetch", true); a.Answered("r") }, 0},
 		"a worker's":                  {func(a *Activity) { a.Sent("r", "", "Fetch", true) }, 0},
 		"an event source":             {func(a *Activity) { a.Sent("r", "l", "EventSource", true) }, 0},
+		"an icon":                     {func(a *Activity) { a.Sent("r", "l", "Other", true) }, 0},
 		"a ping":                      {func(a *Activity) { a.Sent("r", "l", "Ping", true) }, 0},
 		"a navigation that was asked": {func(a *Activity) { a.Coming() }, 1},
 		"one that loads":              {func(a *Activity) { a.Coming(); a.Loading() }, 1},

@@ -86,6 +86,8 @@ func flags(cfg Config) []Flag {
 		{Name: "disable-background-timer-throttling"},
 		{Name: "disable-backgrounding-occluded-windows"},
 		{Name: "disable-renderer-backgrounding"},
+		// What is pressed or typed right after a page has loaded, and before it was first drawn, is not dropped.
+		{Name: "allow-pre-commit-input"},
 		// Making a form POST again is asked for by us and by nobody else.
 		{Name: "disable-prompt-on-repost"},
 		// What shows a response that no request of now made, or makes requests that no act of ours made, blurs which
