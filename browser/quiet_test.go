@@ -15,18 +15,20 @@ func (t *fakeTab) arrive(document string) {
 	t.document = document
 }
 
-// An act that brought another document is over when that has loaded; one that stays in its document when nothing was under
-// way for a moment; one whose new document begins something in its next turns, when that has ended and nothing followed.
+// An act that brought another document is over when that has loaded and what it asked for is answered; one that stays in its
+// document when nothing was under way for a moment.
 func TestAnActIsOverWhenItsNewDocumentHasLoaded(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		turns func(*fakeTab) // what happens in the new document's turns; nil: there is none
-		want  time.Duration
+		next string        // the document
+		busy time.Duration // how long something is under way in it
+		want time.Duration
 	}{
-		"the same document":          {nil, calmFor},
-		"a new document":             {func(*fakeTab) {}, 0},
-		"a new one that goes on":     {func(t *fakeTab) { t.setActive(1); time.AfterFunc(time.Second, func() { t.setActive(0) }) }, time.Second},
-		"a new one that has gone on": {func(t *fakeTab) { t.setActive(1); t.setActive(0) }, 0},
+		"the same document":         {"blank", 0, calmFor},
+		"the same, and a request":   {"blank", time.Second, time.Second + calmFor},
+		"a new document":            {"next", 0, 0},
+		"a new one, and a request":  {"next", time.Second, time.Second},
+		"a new one that never ends": {"next", time.Hour, quietLimit},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -34,14 +36,13 @@ func TestAnActIsOverWhenItsNewDocumentHasLoaded(t *testing.T) {
 				b, _ := startFake(t, nobodyHolds)
 				c := fakeContext(t, b)
 				tab := tabOf(c)
-				first := true
 				tab.hangs = func(function string) bool {
-					switch {
-					case function == `() => location.href` && tc.turns != nil:
-						tab.arrive("next") // as the navigation will
-					case function == afterLoadFunction && first:
-						first = false
-						tc.turns(tab)
+					if function == `() => location.href` { // before the navigation
+						tab.arrive(tc.next)
+						if tc.busy > 0 {
+							tab.setActive(1)
+							time.AfterFunc(tc.busy, func() { tab.setActive(0) })
+						}
 					}
 					return false
 				}

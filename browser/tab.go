@@ -162,22 +162,16 @@ func (p Paused) refusesAct() bool {
 
 // quiet waits until no request and no navigation of the tab has been under way for a moment, at most limit long, and
 // reports whether that came about. In another document than left, when that is known, it need not last for a moment: it is
-// enough that the document has loaded and that its script has had a turn after that.
+// enough that the document has loaded: what its script asked for until then is under way or answered.
 func (t *tabState) quiet(ctx context.Context, limit time.Duration, left *string) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	had := left // the document that has had its turn, or that gives none
-	arrived := false
 	for {
-		if now := t.tab.Document(); had != nil && now != *had {
-			arrived = t.tab.Call(ctx, afterLoadFunction, new(bool)) == nil // else it is going away, which is activity too
-			had = &now
-		}
 		n, changed := t.tab.Activity()
 		var calm <-chan time.Time
 		before := t.responses()
 		if n == 0 {
-			if arrived && t.tab.Document() == *had {
+			if left != nil && t.tab.Document() != *left {
 				return true
 			}
 			timer := time.NewTimer(calmFor)
@@ -195,12 +189,6 @@ func (t *tabState) quiet(ctx context.Context, limit time.Duration, left *string)
 		}
 	}
 }
-
-// afterLoadFunction is answered when the document has loaded, and its script has done what that led to at once.
-const afterLoadFunction = `() => new Promise((done) => {
-  const turn = () => setTimeout(done, 0, true);
-  if (document.readyState === 'complete') turn(); else addEventListener('load', turn, {once: true});
-})`
 
 // responses is how many responses came since the act began.
 func (t *tabState) responses() int {
