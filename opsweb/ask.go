@@ -145,10 +145,13 @@ func (r *round) sightAgain(ctx context.Context) (move, error) {
 	if r.act() == nil {
 		return settle(Failed, "the Company no longer accepts the reference, and no act of ours can be made again for a new one"), nil
 	}
-	made := false
+	made, beside := false, ""
 	_, err := r.site.page.Again(ctx, r.act(), r.held, func(browser.How) error {
 		if ctx.Err() != nil {
 			return errStopped
+		}
+		if beside = r.usedBeside(); beside != "" {
+			return errMeanwhile
 		}
 		r.makesAgain()
 		made = true
@@ -156,6 +159,9 @@ func (r *round) sightAgain(ctx context.Context) (move, error) {
 	})
 	if ctx.Err() != nil {
 		return move{}, errStopped
+	}
+	if beside != "" {
+		return settlef(Failed, "the Company no longer accepts the reference, and the act is not made again for a new one: it would ask for what was approved in round %s, whose end is not known", beside), nil
 	}
 	next := r.takeSuccessor()
 	if next == nil {
@@ -171,6 +177,18 @@ func (r *round) sightAgain(ctx context.Context) (move, error) {
 	}
 	r.take(next)
 	return move{on: evNewReference}, nil
+}
+
+// usedBeside is another round of this run by whose approval r's request may be performed; empty for none.
+func (r *round) usedBeside() string {
+	r.ops.mu.Lock()
+	defer r.ops.mu.Unlock()
+	for _, other := range r.ops.rounds {
+		if other != r && other.site == r.site && other.mayBeUsedLocked() && other.sameActionLocked(r.held) {
+			return other.id
+		}
+	}
+	return ""
 }
 
 // openQuestion writes down that the User is going to be asked, and what, once no earlier approval of the operation is

@@ -2,6 +2,7 @@ package opsweb
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,6 +78,36 @@ func TestAnActBeforeAPagesOwnRequestIsOfTheSameAction(t *testing.T) {
 		}
 		if got := w.ops.Outcomes(); len(approved) != 1 || count(w.disk.records(), "sending") != 1 || !slices.Contains(got, Unknown) || !slices.Contains(got, Failed) {
 			t.Errorf("outcomes = %v, approved %v: %s", got, approved, w.trace())
+		}
+	})
+}
+
+// An act whose reference is gone is made again for a new one, but not while the same request was approved in another round: it
+// would be that one's.
+//
+// Clauses: OPS3-7.14
+func TestAnActIsNotMadeAgainForANewReferenceWhileItsRequestIsApprovedInAnotherRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.company.live = func(p post) answer {
+			switch {
+			case p.ref == "r1":
+				return gone
+			case p.approval != "":
+				return lost
+			}
+			return terms("v1")
+		}
+		w.chrome.script = []page{refusedScript("r1")}
+		w.disk.onLine("reference-gone", func() { w.tab.turn <- struct{}{} })
+		w.press(w.tab)
+		w.byItself(refusedScript("r2"))
+		defer w.answers(yes)()
+		w.must(wait(t.Context(), time.Second)) // it is being sent
+		<-w.tab.turn
+		w.must(w.settle())
+		if got := w.ops.Outcomes(); !slices.Equal(got, []Outcome{Failed, Unknown}) || strings.Contains(w.trace(), "PRESS") {
+			t.Errorf("outcomes = %v: %s", got, w.trace())
 		}
 	})
 }

@@ -87,6 +87,8 @@ var mutants = []mutant{
 			if p.Approval() != nil || same[id]`),
 	one("repeats-of-this-run", "what a page asks for again is not approved while an approval of the first may be used", "opsweb/meanwhile.go",
 		`if other.mayBeUsedLocked() || ours`, `if !MUTANT && other.mayBeUsedLocked() || ours`),
+	one("again-beside-another", "an act is not made again for a new reference while its request is approved in another round", "opsweb/ask.go",
+		`if beside = r.usedBeside(); beside != "" {`, `if beside = r.usedBeside(); beside != "" && !MUTANT {`),
 	one("sent-beside-another", "an approval is not sent again once another run approved the operation", "opsweb/meanwhile.go",
 		`case m.on == evReplay, m.on == evSendAgain:`, `case m.on == evReplay, m.on == evSendAgain && !MUTANT:`),
 	one("flow-of-a-run-before", "what a flow met in a run that is gone is not asked about before the end of what it was run for is known", "opsweb/afterflow.go",
