@@ -18,8 +18,8 @@ func TestAResponseIsReleasedOnceWhateverOnHeldDoes(t *testing.T) {
 	}{
 		"returns":                    {func(context.Context, Held) {}, 0},
 		"is slow":                    {func(context.Context, Held) { <-time.NewTimer(3 * time.Second).C }, 3 * time.Second},
-		"stops when its time is up":  {func(ctx context.Context, _ Held) { <-ctx.Done() }, 5 * time.Second},
-		"does not stop for a minute": {func(context.Context, Held) { <-time.NewTimer(time.Minute).C }, 5 * time.Second},
+		"stops when its time is up":  {func(ctx context.Context, _ Held) { <-ctx.Done() }, holdTimeout},
+		"does not stop for a minute": {func(context.Context, Held) { <-time.NewTimer(time.Minute).C }, holdTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -27,7 +27,7 @@ func TestAResponseIsReleasedOnceWhateverOnHeldDoes(t *testing.T) {
 				calls := 0
 				b, d := startFake(t, func(ctx context.Context, h Held) {
 					calls++
-					if deadline, bounded := ctx.Deadline(); !bounded || time.Until(deadline) != 5*time.Second {
+					if deadline, bounded := ctx.Deadline(); !bounded || time.Until(deadline) != holdTimeout {
 						t.Errorf("its deadline is %v", deadline)
 					}
 					tc.onHeld(ctx, h)

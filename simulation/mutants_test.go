@@ -85,8 +85,6 @@ var mutants = []mutant{
 				continue
 			}
 			if p.Approval() != nil || same[id]`),
-	one("repeats-of-this-run", "what a page asks for again is not approved while an approval of the first may be used", "opsweb/meanwhile.go",
-		`if other.mayBeUsedLocked() || ours`, `if !MUTANT && other.mayBeUsedLocked() || ours`),
 	one("again-beside-another", "an act is not made again for a new reference while its request is approved in another round", "opsweb/ask.go",
 		`if beside = r.usedBeside(); beside != "" {`, `if beside = r.usedBeside(); beside != "" && !MUTANT {`),
 	one("sent-beside-another", "an approval is not sent again once another run approved the operation", "opsweb/meanwhile.go",
@@ -184,11 +182,13 @@ var mutants = []mutant{
 	one("recorded-and-not-seen", "new terms after a recorded approval do not say that it was not used", "opsweb/send.go",
 		`return r.alive != nil && r.alive.revision == r.op.Revision`, `return !MUTANT && r.alive != nil && r.alive.revision == r.op.Revision`),
 	one("over-and-asked", "what comes of an act that was made again for an operation that is over is not asked about", "opsweb/operations.go",
-		`	if r == nil || r.site != s || (r.state.final()`, `	if MUTANT || r == nil || r.site != s || (r.state.final()`),
+		`	if r == nil || r.site != s || (r.state.final()`, `	if MUTANT || r == nil || r.site != s || (r.state.final()`).
+		and("opsweb/meanwhile.go", `other.mayBeUsedLocked() || ours && `, `!MUTANT && other.mayBeUsedLocked() || ours && !MUTANT && `),
 	one("repeats-are-second-questions", "what a page asks for again is not asked about while it is not known what became of the first", "opsweb/operations.go",
 		`	if r == nil {
 		r = o.repeatedLocked`, `	if r == nil && !MUTANT {
-		r = o.repeatedLocked`),
+		r = o.repeatedLocked`).
+		and("opsweb/meanwhile.go", `other.mayBeUsedLocked() ||`, `!MUTANT && other.mayBeUsedLocked() ||`).and("opsweb/meanwhile.go", `|| ours && `, `|| ours && !MUTANT && `),
 	one("two-rounds-of-one", "an operation has one round at a time", "opsweb/ask.go",
 		`case other.movesLocked():`, `case !MUTANT && other.movesLocked():`),
 	one("redirects-followed", "no redirect is followed", "opsweb/operations.go",
