@@ -231,21 +231,29 @@ func (r *round) usedUp(ctx context.Context) (move, error) {
 		case ctx.Err() != nil:
 			return move{}, errStopped
 		case err != nil:
-			return settlef(Unknown, "revision %s was approved before, and the Company could not be asked what became of that; this approval was not sent: %v", r.alive.revision, err), nil
+			return settlef(Unknown, "revision %s was approved before, and the Company could not be asked what became of that; this approval was %s: %v", r.alive.revision, r.unsent(), err), nil
 		case rep.Kind != operation.Known || rep.broken != nil || rep.OperationID != r.op.ID:
-			return settlef(Unknown, "revision %s was approved before, and the Company no longer says what became of that; this approval was not sent: it answered with %s", r.alive.revision, rep.said()), nil
+			return settlef(Unknown, "revision %s was approved before, and the Company no longer says what became of that; this approval was %s: it answered with %s", r.alive.revision, r.unsent(), rep.said()), nil
 		case rep.State == operation.Performed:
-			return settlef(Performed, "it was performed by the approval of revision %s; the one of revision %s was not sent", r.alive.revision, r.op.Revision), nil
+			return settlef(Performed, "it was performed by the approval of revision %s; the one of revision %s was %s", r.alive.revision, r.op.Revision, r.unsent()), nil
 		case rep.State == operation.Approved:
 			return move{}, nil
 		case r.ops.cfg.Now().After(until):
-			return settlef(Unknown, "the Company is still performing it, by the approval of revision %s; this one was not sent", r.alive.revision), nil
+			return settlef(Unknown, "the Company is still performing it, by the approval of revision %s; this one was %s", r.alive.revision, r.unsent()), nil
 		}
 		r.ops.notify(r.id, LookedUp{Status: string(rep.State), For: "what becomes of the approval of revision " + r.alive.revision})
 		if err := wait(ctx, pause); err != nil {
 			return move{}, errStopped
 		}
 	}
+}
+
+// unsent says in words what was not done with the present approval.
+func (r *round) unsent() string {
+	if r.gone() && r.unsure {
+		return "not sent again"
+	}
+	return "not sent"
 }
 
 // knownBefore goes on when a new reference is answered with the state of an operation: an approval of it was recorded

@@ -10,7 +10,7 @@ import (
 
 // Index is by what the rounds of a ledger are found. Every process that opens a home's ledger opens it with this one.
 func Index() ledger.Index {
-	return ledger.Index{Name: "rounds of operations, 1", Keys: keysOf, Stand: standOf}
+	return ledger.Index{Name: "rounds of operations, 2", Keys: keysOf, Stand: standOf}
 }
 
 // KindKey finds the lines of a kind that belong to no round, sightings excepted.
@@ -25,10 +25,15 @@ func approvalKey(operationID string) string { return "approval " + operationID }
 // takenKey finds the lines by which a run took rounds over.
 func takenKey(owner string) string { return "taken " + owner }
 
+// metKey finds the sightings by which a run met its rounds.
+func metKey(owner string) string { return "met " + owner }
+
 func keysOf(rec ledger.Record) []string {
 	switch {
 	case rec.Round == "" && rec.Kind != "sighting":
 		return []string{KindKey(rec.Kind), RunKey(rec.Kind, rec.Owner)}
+	case rec.Kind == "sighting" && rec.Round != "":
+		return []string{metKey(rec.Owner)}
 	case rec.Kind == "resumed":
 		return []string{takenKey(rec.Owner)}
 	case rec.Kind == "sending", rec.Kind == "approved-before":

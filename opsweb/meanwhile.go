@@ -133,6 +133,9 @@ type repeated struct{ op, round string }
 
 // repeated returns what r's request was made before for in this run, and what may be used, or was.
 func (r *round) repeated(v ledger.View) (repeated, error) {
+	if r.gone() {
+		return r.repeatedBefore(v)
+	}
 	own := make(map[string]bool)
 	var ids []string              // of the operations that the request was made for
 	same := make(map[string]bool) // whether one of their rounds is of the same act
@@ -167,6 +170,53 @@ func (r *round) repeated(v ledger.View) (repeated, error) {
 		}
 	}
 	return repeated{}, nil
+}
+
+// repeatedBefore is repeated for a round that another run began, in that run.
+func (r *round) repeatedBefore(v ledger.View) (repeated, error) {
+	mine := r.resumed.past
+	records, err := v.Rounds(metKey(mine.Began()))
+	if err != nil {
+		return repeated{}, err
+	}
+	for _, p := range History(records) {
+		if p.ID == mine.ID || p.OpID == "" || p.OpID == r.op.ID || p.Company != mine.Company || p.Began() != mine.Began() {
+			continue
+		}
+		same, ours := mine.sameAction(p)
+		if !same {
+			continue
+		}
+		approved, err := roundsOf(v, p.OpID)
+		if err != nil {
+			return repeated{}, err
+		}
+		for _, of := range approved {
+			last := of.last()
+			if last == nil || last.OperationID != p.OpID || last.Issuer != r.site.company.Issuer {
+				continue
+			}
+			if of.Approval() != nil || ours && of.Outcome == Performed {
+				return repeated{p.OpID, of.ID}, nil
+			}
+		}
+	}
+	return repeated{}, nil
+}
+
+// sameAction reports whether two rounds of one run asked for the same action: by the very same request, and not by two acts
+// of ours. ours is set when one act explains both.
+func (p Past) sameAction(other Past) (same, ours bool) {
+	for _, a := range p.sightings() {
+		for _, b := range other.sightings() {
+			if a.Method != b.Method || a.URL != b.URL || a.Context != b.Context {
+				continue
+			}
+			one := a.Act != nil && b.Act != nil && a.Act.Number == b.Act.Number
+			same, ours = same || one || a.Act == nil || b.Act == nil, ours || one
+		}
+	}
+	return same, ours
 }
 
 // heldBy reports whether the round p, another one of r's operation, holds it: what was approved in it was performed, or may

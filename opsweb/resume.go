@@ -327,10 +327,13 @@ func (r *round) settleResighted() (move, error) {
 }
 
 // resend is what goes before the first try of a run that sends another one's approval again: an approval that can't be
-// recorded any more is looked up, and every other is written down as one more try.
+// recorded any more is looked up, an earlier revision's approval must not have been used meanwhile, and the try is written down.
 func (r *round) resend(ctx context.Context) (move, error) {
 	if !r.companyTime().Before(r.op.ExpiresAt) {
 		return move{on: evKnown, body: LookedUp{Status: "not known"}}, nil
+	}
+	if m, err := r.notUsedMeanwhile(ctx); err != nil || m.on != "" {
+		return m, err
 	}
 	return r.writeTry(ctx)
 }

@@ -3,6 +3,7 @@ package opsweb
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,10 +19,19 @@ import (
 // permits.
 func killAt(t *testing.T, s story, kind string) *world {
 	t.Helper()
+	return killAtLine(t, s, kind, 1)
+}
+
+// killAtLine is killAt for the nth line of the kind.
+func killAtLine(t *testing.T, s story, kind string, n int) *world {
+	t.Helper()
 	w := newWorld(t)
 	w.company.script, w.chrome.script = s.endpoint, s.site
 	ended := make(chan struct{})
 	w.disk.onLine(kind, func() {
+		if n--; n != 0 {
+			return
+		}
 		go func() {
 			defer close(ended)
 			w.ops.end()
@@ -234,6 +244,77 @@ func TestWhatIsUnknownIsLookedUpAgainWhileTheCompanyRemembers(t *testing.T) {
 		past = History(w.disk.records())[0]
 		if got := w.trace(); got != "resumed LOOK:r1 settled" || past.Outcome != Performed || past.Unsettled(w.now()) {
 			t.Errorf("%s: %s", got, past.Outcome)
+		}
+	})
+}
+
+// An approval of new terms that was being sent is sent again only when that of the terms before was not used meanwhile.
+//
+// Clauses: OPS3-7.13, OPS3-7.18
+func TestAnApprovalOfNewTermsIsNotSentAgainWhenThatOfTheOldOnesWasUsed(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		endpoint []answer
+		want     string
+		outcome  Outcome
+	}{
+		{"used", []answer{state("performed")}, "resumed LOOK:r1 settled", Performed},
+		{"nobody says", []answer{gone}, "resumed LOOK:r1 settled", Unknown},
+		{"not used", []answer{state("approved"), recorded, state("performed")}, "resumed LOOK:r1 sending-again APPROVE:r2:v2 recorded replay-impossible LOOK:r2 settled", Performed},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := killAtLine(t, story{endpoint: []answer{terms("v1"), recorded, state("approved"), terms("v2"), state("approved")},
+					site: []page{refused("r1"), refused("r2")}, user: []say{yes, yes}}, "sending", 2)
+				w.company.script = tc.endpoint
+				w.must(w.resumes("run_2", false))
+				_, err := w.ops.Resumed(t.Context())
+				w.must(err)
+				w.ops.Close()
+				if got := w.trace(); got != tc.want || w.ops.Outcomes()[0] != tc.outcome {
+					t.Errorf("%v: %s", w.ops.Outcomes(), got)
+				}
+			})
+		})
+	}
+}
+
+// A page asked again for what another run approved, and its run died before anybody was asked. Whoever goes on with that
+// asks nobody either.
+//
+// Clauses: OPS3-7.14, OPS3-7.22
+func TestWhatAPageAskedForAgainIsNotPutToTheUserOfALaterRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := newWorld(t), newShop()
+		w.chrome.live = s.page
+		w.company.live = func(p post) answer {
+			switch {
+			case p.ref == "r9":
+				return termsOf("exc_2", "v1", time.Hour)
+			case p.approval != "":
+				return answer{status: http.StatusBadGateway}
+			}
+			return s.answer(p)
+		}
+		b := w.beside("run_b", &gate{}, nil)
+		w.press(w.tab)
+		b.press(b.tab)
+		synctest.Wait() // both are asked about the first operation
+		w.disk.onLine("sighting", w.ops.end)
+		w.byItself(refusedScript("r9"))
+		w.close()
+		w.disk.onLine("", nil)
+		stop := b.answers(yes)
+		w.must(b.settle()) // unknown
+		stop()
+		past := History(w.disk.records())
+		at := slices.IndexFunc(past, func(p Past) bool { return p.sightings()[0].Ref == "r9" })
+		w.must(w.resumesRound("run_3", past[at], false))
+		_, err := w.ops.Resumed(t.Context())
+		w.must(err)
+		w.ops.Close()
+		if got := w.ops.Outcomes(); !slices.Equal(got, []Outcome{Failed}) || count(w.disk.records(), "question") != 2 {
+			t.Errorf("outcomes = %v, %d questions: %s", got, count(w.disk.records(), "question"), w.trace())
 		}
 	})
 }
