@@ -89,6 +89,20 @@ var mutants = []mutant{
 		`if beside = r.usedBeside(); beside != "" {`, `if beside = r.usedBeside(); beside != "" && !MUTANT {`),
 	one("sent-beside-another", "an approval is not sent again once another run approved the operation", "opsweb/meanwhile.go",
 		`case m.on == evReplay, m.on == evSendAgain:`, `case m.on == evReplay, m.on == evSendAgain && !MUTANT:`),
+	one("repeats-of-a-run-before", "what a page asked for again in a run that is gone is not asked about while an approval of the first may be used", "opsweb/meanwhile.go",
+		`		return r.repeatedBefore(v)`, `		if MUTANT {
+			return repeated{}, nil
+		}
+		return r.repeatedBefore(v)`),
+	one("older-terms-not-looked-up", "before an approval of new terms is sent again, that of the older ones is looked up", "opsweb/resume.go",
+		`	if m, err := r.notUsedMeanwhile(ctx); err`, `	if m, err := r.notUsedMeanwhile(ctx); !MUTANT && err`).
+		and("opsweb/resume.go", `m.on != "" {
+		return m, err
+	}
+	return r.writeTry(ctx)`, `!MUTANT && m.on != "" {
+		return m, err
+	}
+	return r.writeTry(ctx)`),
 	one("flow-of-a-run-before", "what a flow met in a run that is gone is not asked about before the end of what it was run for is known", "opsweb/afterflow.go",
 		`	if !taken {`, `	if MUTANT || !taken {`),
 	one("not-said-is-never-recorded", "that an approval was not recorded holds only while the Company would remember it", "opsweb/history.go",
@@ -188,7 +202,7 @@ var mutants = []mutant{
 		`	if r == nil {
 		r = o.repeatedLocked`, `	if r == nil && !MUTANT {
 		r = o.repeatedLocked`).
-		and("opsweb/meanwhile.go", `other.mayBeUsedLocked() ||`, `!MUTANT && other.mayBeUsedLocked() ||`).and("opsweb/meanwhile.go", `|| ours && `, `|| ours && !MUTANT && `),
+		and("opsweb/meanwhile.go", `other.mayBeUsedLocked() ||`, `!MUTANT && other.mayBeUsedLocked() ||`).and("opsweb/meanwhile.go", `&& other.outcome == Performed {`, `&& !MUTANT && other.outcome == Performed {`),
 	one("two-rounds-of-one", "an operation has one round at a time", "opsweb/ask.go",
 		`case other.movesLocked():`, `case !MUTANT && other.movesLocked():`),
 	one("redirects-followed", "no redirect is followed", "opsweb/operations.go",
