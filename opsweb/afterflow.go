@@ -83,7 +83,12 @@ func (r *round) ranForLocked(act *browser.Made) bool {
 
 // metBy reports whether h is the request that the round was met by.
 func (d *resumed) metBy(h browser.Held) bool {
-	return slices.ContainsFunc(d.past.sightings(), func(s Sighting) bool { return s.Method == h.Method() && s.URL == h.Told() })
+	return d.past.metBy(h.Method(), h.Told())
+}
+
+// metBy reports whether such a request met the round; the URL is the one that is told.
+func (p Past) metBy(method, url string) bool {
+	return slices.ContainsFunc(p.sightings(), func(s Sighting) bool { return s.Method == method && s.URL == url })
 }
 
 // flowBefore is flowOf for a round that another run began: the ledger tells for which rounds that one had the flow run
@@ -96,10 +101,7 @@ func (r *round) flowBefore() (*errand, error) {
 	seen := r.resumed.past.sightings()
 	for _, p := range past {
 		sent := p.last()
-		if sent == nil || p.ID == r.id || sent.Issuer != r.site.company.Issuer || sent.OperationID == r.op.ID || !p.openIn(r.resumed.past) {
-			continue
-		}
-		if !slices.ContainsFunc(p.sightings(), func(s Sighting) bool { return s.Method == seen[0].Method && s.URL == seen[0].URL }) {
+		if sent == nil || p.ID == r.id || sent.Issuer != r.site.company.Issuer || sent.OperationID == r.op.ID || !p.openIn(r.resumed.past) || !p.metBy(seen[0].Method, seen[0].URL) {
 			continue
 		}
 		reference, err := r.referenceOf(*sent)

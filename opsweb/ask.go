@@ -183,10 +183,8 @@ func (r *round) sightAgain(ctx context.Context) (move, error) {
 func (r *round) usedBeside() string {
 	r.ops.mu.Lock()
 	defer r.ops.mu.Unlock()
-	for _, other := range r.ops.rounds {
-		if other != r && other.site == r.site && other.mayBeUsedLocked() && other.sameActionLocked(r.held) {
-			return other.id
-		}
+	if other := r.ops.repeatedLocked(r.site, r.held); other != nil {
+		return other.id
 	}
 	return ""
 }

@@ -156,20 +156,29 @@ func (r *round) repeated(v ledger.View) (repeated, error) {
 	r.ops.mu.Unlock()
 	slices.Sort(ids)
 	for _, id := range slices.Compact(ids) {
-		past, err := roundsOf(v, id)
-		if err != nil {
-			return repeated{}, err
-		}
-		for _, p := range past {
-			if own[p.ID] || p.last() == nil || p.last().OperationID != id || p.last().Issuer != r.site.company.Issuer {
-				continue
-			}
-			if p.Approval() != nil || same[id] && p.Outcome == Performed {
-				return repeated{id, p.ID}, nil
-			}
+		if round, err := r.approvedIn(v, id, same[id], own); err != nil || round != "" {
+			return repeated{id, round}, err
 		}
 	}
 	return repeated{}, nil
+}
+
+// approvedIn returns the round by which an operation's approval may be used or, where its act is r's too, was; own rounds
+// excepted. Empty: none.
+func (r *round) approvedIn(v ledger.View, operationID string, ours bool, own map[string]bool) (string, error) {
+	past, err := roundsOf(v, operationID)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range past {
+		if own[p.ID] || p.last() == nil || p.last().OperationID != operationID || p.last().Issuer != r.site.company.Issuer {
+			continue
+		}
+		if p.Approval() != nil || ours && p.Outcome == Performed {
+			return p.ID, nil
+		}
+	}
+	return "", nil
 }
 
 // repeatedBefore is repeated for a round that another run began, in that run.
@@ -187,18 +196,8 @@ func (r *round) repeatedBefore(v ledger.View) (repeated, error) {
 		if !same {
 			continue
 		}
-		approved, err := roundsOf(v, p.OpID)
-		if err != nil {
-			return repeated{}, err
-		}
-		for _, of := range approved {
-			last := of.last()
-			if last == nil || last.OperationID != p.OpID || last.Issuer != r.site.company.Issuer {
-				continue
-			}
-			if of.Approval() != nil || ours && of.Outcome == Performed {
-				return repeated{p.OpID, of.ID}, nil
-			}
+		if round, err := r.approvedIn(v, p.OpID, ours, nil); err != nil || round != "" {
+			return repeated{p.OpID, round}, err
 		}
 	}
 	return repeated{}, nil

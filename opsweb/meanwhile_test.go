@@ -41,6 +41,17 @@ func (s *shop) answer(p post) answer {
 	return terms("v1")
 }
 
+// answerTwo has a second operation, under r9, and no answer to any approval.
+func (s *shop) answerTwo(p post) answer {
+	switch {
+	case p.ref == "r9":
+		return termsOf("exc_2", "v1", time.Hour)
+	case p.approval != "":
+		return answer{status: http.StatusBadGateway}
+	}
+	return s.answer(p)
+}
+
 func (s *shop) page() page {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,15 +290,7 @@ func TestAPageThatAsksAgainForWhatAnotherRunApprovedBringsNoQuestion(t *testing.
 	synctest.Test(t, func(t *testing.T) {
 		w, s := newWorld(t), newShop()
 		w.chrome.live = s.page
-		w.company.live = func(p post) answer {
-			switch {
-			case p.ref == "r9":
-				return termsOf("exc_2", "v1", time.Hour)
-			case p.approval != "":
-				return answer{status: http.StatusBadGateway}
-			}
-			return s.answer(p)
-		}
+		w.company.live = s.answerTwo
 		a, b := w.beside("run_a", &gate{n: 3}, nil), w.beside("run_b", &gate{}, nil)
 		for _, r := range []*world{a, b} {
 			r.press(r.tab)

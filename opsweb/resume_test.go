@@ -287,15 +287,7 @@ func TestWhatAPageAskedForAgainIsNotPutToTheUserOfALaterRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, s := newWorld(t), newShop()
 		w.chrome.live = s.page
-		w.company.live = func(p post) answer {
-			switch {
-			case p.ref == "r9":
-				return termsOf("exc_2", "v1", time.Hour)
-			case p.approval != "":
-				return answer{status: http.StatusBadGateway}
-			}
-			return s.answer(p)
-		}
+		w.company.live = s.answerTwo
 		b := w.beside("run_b", &gate{}, nil)
 		w.press(w.tab)
 		b.press(b.tab)

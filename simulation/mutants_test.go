@@ -81,10 +81,10 @@ var mutants = []mutant{
 	}
 `),
 	one("repeats-of-another-run", "what a page asks for again is not asked about while another run approves the first", "opsweb/meanwhile.go",
-		`			if p.Approval() != nil || same[id]`, `			if MUTANT {
-				continue
-			}
-			if p.Approval() != nil || same[id]`),
+		`		if p.Approval() != nil || ours`, `		if MUTANT {
+			continue
+		}
+		if p.Approval() != nil || ours`),
 	one("again-beside-another", "an act is not made again for a new reference while its request is approved in another round", "opsweb/ask.go",
 		`if beside = r.usedBeside(); beside != "" {`, `if beside = r.usedBeside(); beside != "" && !MUTANT {`),
 	one("sent-beside-another", "an approval is not sent again once another run approved the operation", "opsweb/meanwhile.go",
