@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // How says in which way an act's request was made again.
@@ -91,28 +92,62 @@ type receiver struct {
 	found bool // it is known which it is; else tab is the one of the act
 }
 
-// receiverOf finds where a refusal came to. What a shared or service worker asked for is of the act's own document.
+// receiverOf finds where a refusal came to. What a shared or service worker asked for is of the act's own document. A window
+// that a page has just opened can be refused before it is one of our tabs, and is waited for.
 func (c *Context) receiverOf(ctx context.Context, m *Made, h Held) receiver {
+	ctx, cancel := context.WithTimeout(ctx, attachLimit)
+	defer cancel()
+	ticker := time.NewTicker(lookAgain)
+	defer ticker.Stop()
 	of := c.tabOf(m)
-	own := receiver{tab: of, frame: Frame{ID: of.tab.ID(), Document: of.tab.Document()}}
-	if h.paused.Frame == of.tab.ID() || c.isWorker(ctx, h.paused.Frame) {
-		own.found = true
-		return own
-	}
-	for _, t := range c.tabsFrom(of) {
-		if h.paused.Frame == t.tab.ID() {
-			return receiver{t, Frame{ID: t.tab.ID(), Document: t.tab.Document()}, true}
+	for {
+		at, coming := c.lookForReceiver(ctx, of, h.paused.Frame)
+		if !coming {
+			return at
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return at
 		}
 	}
-	for _, t := range c.tabsFrom(of) {
-		ctx, cancel := context.WithTimeout(ctx, framesTimeout)
-		frames, err := t.tab.Frames(ctx)
+}
+
+// lookForReceiver is receiverOf at this moment. coming is whether it is not found, but may be when a window is one of our tabs.
+func (c *Context) lookForReceiver(ctx context.Context, of *tabState, frame TargetID) (at receiver, coming bool) {
+	at = receiver{tab: of, frame: Frame{ID: of.tab.ID(), Document: of.tab.Document()}}
+	if at.found = frame == of.tab.ID(); at.found {
+		return at, false
+	}
+	asked, cancel := context.WithTimeout(ctx, framesTimeout)
+	targets, err := c.browser.engine.Targets(asked) // before the tabs: what becomes one meanwhile is looked for again
+	cancel()
+	tabs := c.tabsFrom(of)
+	for _, t := range targets {
+		isTab := func(s *tabState) bool { return s.tab.ID() == t.ID }
+		switch {
+		case err != nil || t.Context != c.id:
+		case t.ID == frame && strings.HasSuffix(t.Type, "worker"):
+			at.found = true
+			return at, false
+		case t.Type == "page" && !slices.ContainsFunc(tabs, isTab):
+			coming = true
+		}
+	}
+	for _, t := range tabs {
+		if frame == t.tab.ID() {
+			return receiver{t, Frame{ID: t.tab.ID(), Document: t.tab.Document()}, true}, false
+		}
+	}
+	for _, t := range tabs {
+		asked, cancel := context.WithTimeout(ctx, framesTimeout)
+		frames, err := t.tab.Frames(asked)
 		cancel()
-		if i := slices.IndexFunc(frames, func(f Frame) bool { return f.ID == h.paused.Frame }); err == nil && i >= 0 {
-			return receiver{t, frames[i], true}
+		if i := slices.IndexFunc(frames, func(f Frame) bool { return f.ID == frame }); err == nil && i >= 0 {
+			return receiver{t, frames[i], true}, false
 		}
 	}
-	return own
+	return at, coming
 }
 
 // tabsFrom lists the context's tabs, that one first.
@@ -126,16 +161,6 @@ func (c *Context) tabsFrom(first *tabState) []*tabState {
 		}
 	}
 	return list
-}
-
-// isWorker reports whether a worker of this context has that id.
-func (c *Context) isWorker(ctx context.Context, id TargetID) bool {
-	ctx, cancel := context.WithTimeout(ctx, framesTimeout)
-	defer cancel()
-	targets, err := c.browser.engine.Targets(ctx)
-	return err == nil && slices.ContainsFunc(targets, func(t Target) bool {
-		return t.ID == id && t.Context == c.id && strings.HasSuffix(t.Type, "worker")
-	})
 }
 
 // wayToRepeat picks the way, without doing anything.

@@ -45,6 +45,7 @@ type fakeEngine struct {
 	afterLetGo func(letGo)
 	onClose    func()
 	onNewTab   func() // called by each NewTab, before the tab is there
+	onAttach   func() // called by each Attach, before the tab is attached
 
 	mu      sync.Mutex
 	went    []letGo
@@ -77,6 +78,11 @@ func (e *fakeEngine) NewTab(context.Context, ContextID) (Tab, error) {
 	tab := &fakeTab{engine: e, id: TargetID("tab-" + string(rune('A'+len(e.tabs)))), document: "blank", changed: make(chan struct{})}
 	e.tabs = append(e.tabs, tab)
 	return tab, nil
+}
+
+func (e *fakeEngine) Attach(_ context.Context, id TargetID) (Tab, error) {
+	e.onAttach()
+	return &fakeTab{engine: e, id: id, document: "window", changed: make(chan struct{}), finds: true}, nil
 }
 
 func (e *fakeEngine) Targets(context.Context) ([]Target, error) {

@@ -89,6 +89,7 @@ func TestChromiumSeesNoSecretOfOurs(t *testing.T) {
 	}
 	t.Setenv("HOME", "/home/person")
 	t.Setenv("LANG", "C.UTF-8")
+	t.Setenv("TMPDIR", t.TempDir())
 	b, d := startFake(t, nobodyHolds)
 	defer mustClose(t, b)
 	for _, entry := range d.process.Env {
@@ -99,6 +100,11 @@ func TestChromiumSeesNoSecretOfOurs(t *testing.T) {
 	for _, want := range []string{"LANG=C.UTF-8", "HOME=" + d.process.ProfileDir} {
 		if !slices.Contains(d.process.Env, want) {
 			t.Errorf("Chromium does not see %s", want)
+		}
+	}
+	for dir, want := range map[string]string{"/tmp/papaver-chromium-1": "/tmp/papaver-chromium-1", strings.Repeat("/long", 20): os.Getenv("TMPDIR")} {
+		if !slices.Contains(environment(dir), "TMPDIR="+want) {
+			t.Errorf("with its profile in %s Chromium's temporary folder is not %s", dir, want)
 		}
 	}
 	info, err := os.Stat(d.process.ProfileDir)

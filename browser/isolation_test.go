@@ -63,6 +63,9 @@ func testEveryProcessOfAChromiumOfOursIsKeptToItself(t *testing.T, driver browse
 	if err != nil || len(profiles) != 1 {
 		t.Fatalf("profiles: %q, %v", profiles, err)
 	}
+	if beside, err := filepath.Glob(filepath.Join(os.TempDir(), "*chromium.*")); err != nil || len(beside) > 0 {
+		t.Errorf("beside its profile Chromium made %q, %v", beside, err)
+	}
 	if info, err := os.Stat(profiles[0]); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the profile: %v, %v", info, err)
 	}

@@ -21,6 +21,8 @@ const (
 	profilePrefix = "papaver-chromium-"
 	removeTimeout = 5 * time.Second
 	removePause   = 20 * time.Millisecond
+
+	maxSocketPath = 103 // bytes, on the system where they may be fewest
 )
 
 var (
@@ -119,10 +121,16 @@ func flags(cfg Config) []Flag {
 	return list
 }
 
-// environment is what Chromium sees of ours: nothing that could hold a secret.
+// environment is what Chromium sees of ours: nothing that could hold a secret. Its temporary folder is in the profile's, where
+// what a killed one leaves behind is found again, but for the names that are too long to open a socket there.
 func environment(profile string) []string {
 	env := []string{"HOME=" + profile}
-	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR"} {
+	if len(profile)+len("/org.chromium.Chromium.XXXXXX/SingletonSocket") <= maxSocketPath {
+		env = append(env, "TMPDIR="+profile)
+	} else if dir, ok := os.LookupEnv("TMPDIR"); ok {
+		env = append(env, "TMPDIR="+dir)
+	}
+	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR"} {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)
 		}
@@ -182,8 +190,8 @@ func removeProfile(dir string) error {
 	}
 }
 
-// removeSocket removes the folder beside the profile in which Chromium keeps a socket, and which it leaves behind when it
-// is killed. A folder that holds anything else stays.
+// removeSocket removes the folder in which Chromium keeps a socket, and which it leaves behind when it is killed, when that
+// is beside the profile. A folder that holds anything else stays.
 func removeSocket(socket string) {
 	folder, name := filepath.Split(socket)
 	folder = filepath.Clean(folder)

@@ -135,6 +135,38 @@ func TestTheAnswerToAnActThatWasMadeAgainEndsItsWait(t *testing.T) {
 	})
 }
 
+func TestARefusedWindowIsWaitedForUntilItIsATabOfOurs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var held []Held
+		b, d := startFake(t, func(_ context.Context, h Held) { held = append(held, h) })
+		c := fakeContext(t, b)
+		tab := tabOf(c)
+		tab.finds = true
+		made, err := c.Do(t.Context(), Act{Kind: Click, Selectors: [][]string{{"#there"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		window := Target{ID: "window", Type: "page", Context: c.id, Opener: tab.id}
+		d.engine.targets = append(d.engine.targets, Target{ID: tab.id, Type: "page", Context: c.id}, window)
+		d.engine.onAttach = func() { <-time.After(time.Second) } // of the bubble's clock
+		refused := refusal("r1", window.ID)
+		refused.Resource = "Document"
+		began := time.Now()
+		d.process.Opened(window)
+		d.engine.paused(refused)
+		synctest.Wait()
+		if len(held) != 1 {
+			t.Fatalf("held %d", len(held))
+		}
+		permit := func(How) error { return errFake }
+		if how, err := c.Again(t.Context(), made, held[0], permit); how != ByReload || err != errFake || time.Since(began) < time.Second {
+			t.Errorf("%q after %v, %v", how, time.Since(began), err)
+		}
+		mustClose(t, b)
+	})
+}
+
 func TestAFloodOfRequestsIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	a := NewActivity()

@@ -2,10 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,11 +41,8 @@ func newBench(t *testing.T) *bench {
 // emptyBench has a home that nobody has used yet.
 func emptyBench(t *testing.T) *bench {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "b") // t.TempDir's names are too long for Chromium's sockets
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &bench{t: t, dir: dir, home: filepath.Join(dir, "home"), tmp: filepath.Join(dir, "tmp")}
+	dir := shortDir(t)
+	b := &bench{t: t, dir: dir, home: filepath.Join(dir, "home"), tmp: filepath.Join(dir, "t")}
 	if err := os.Mkdir(b.tmp, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +58,19 @@ func emptyBench(t *testing.T) *bench {
 		}
 	})
 	return b
+}
+
+// shortDir makes a folder with a shorter name than those of t.TempDir and os.MkdirTemp, for Chromium's sockets.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	for n := 0; ; n++ {
+		dir := filepath.Join(os.TempDir(), "b"+strconv.Itoa(n))
+		if err := os.Mkdir(dir, 0o700); err == nil {
+			return dir
+		} else if !errors.Is(err, fs.ErrExist) {
+			t.Fatal(err)
+		}
+	}
 }
 
 // atCompany is a bench with a Company that knows the home's agent.
