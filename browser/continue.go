@@ -12,12 +12,6 @@ import (
 //go:embed continue.js
 var continueFunction string
 
-// countContinues counts the visible Continue controls of a frame's document. It moves nothing.
-func (c *Context) countContinues(ctx context.Context, in TargetID) (n int, err error) {
-	err = c.askIn(ctx, in, continueFunction, &n, 0)
-	return n, err
-}
-
 // findContinue looks for the one visible Continue control of a frame's document, brings it into view and says where it is.
 // It is not found when there is none, or another one, or when something covers it.
 func (c *Context) findContinue(ctx context.Context, in TargetID) (seen, error) {

@@ -101,7 +101,8 @@ func testAContinueControlIsPressedOnlyInTheDocumentThatGotTheRefusal(t *testing.
 		page string
 		how  browser.How
 	}{
-		"new":               {`<button id=buy onclick="ask('button').then(show)">Buy</button>` + ask, browser.ByContinue},
+		"new": {`<button id=buy onclick="ask('button').then(show)">Buy</button>` + ask, browser.ByContinue},
+		"new, and the page cannot say what was there before": {`<button id=buy onclick="const x = new XMLHttpRequest; x.open('POST', '/act?by=button', false); x.send(); show()">Buy</button>` + ask, browser.ByContinue},
 		"there before":      {`<button onclick="ask('continue')">Continue</button><button id=buy onclick="ask('button')">Buy</button>` + ask, browser.ByRepeat},
 		"a frame's refusal": {`<iframe srcdoc="<p>frame"></iframe><button id=buy onclick="frames[0].fetch('/act?by=button', {method: 'POST'}).then(show)">Buy</button>` + ask, browser.ByRepeat},
 		"a worker's refusal": {`<button id=buy onclick="w.postMessage('/act?by=button'); w.onmessage = show">Buy</button>` + ask +

@@ -13,7 +13,13 @@ import (
 )
 
 //go:embed find.js
-var findFunction string
+var findAlone string
+
+// findFunction is find.js, and counts the Continue controls of what it found for an act that needs that: in one call.
+var findFunction = `async (path, need, ...rest) => {
+	const seen = await (` + findAlone + `)(path, need, ...rest);
+	return {...seen, continues: seen.found && need.count ? (` + continueFunction + `)(0) : -1};
+}`
 
 //go:embed owner.js
 var ownerFunction string
@@ -33,6 +39,7 @@ type need struct {
 	Stable   bool `json:"stable"` // it is where it was a frame ago
 	Hit      bool `json:"hit"`    // a press on it meets it and nothing else
 	Focus    bool `json:"focus"`  // it gets the focus
+	Count    bool `json:"count"`  // the Continue controls of its document are counted
 
 	// What each element that matches, and is visible when it is to be, has: properties, deeply equal, and attributes.
 	Properties map[string]json.RawMessage `json:"properties"`
@@ -44,7 +51,7 @@ func (a Act) offset() *Point { return a.Pointer.Offset }
 
 // needs are those of an act.
 func (a Act) needs() need {
-	n := need{One: a.Strict, Visible: true}
+	n := need{One: a.Strict, Visible: true, Count: a.Kind != Wait}
 	switch a.Kind {
 	case Click, DoubleClick, Check, Uncheck:
 		n.Enabled, n.Scroll, n.Stable, n.Hit = true, true, true, true
@@ -78,6 +85,8 @@ type seen struct {
 	Shown   int               `json:"shown"`   // those of them that are visible
 	Unlike  string            `json:"unlike"`  // the property or attribute that one of them does not have as it is needed
 
+	Continues int `json:"continues"` // the visible Continue controls of the element's document, -1 when they were not counted
+
 	wrong string // the selector that is none
 	frame Frame  // whose document it is
 	mark  int    // under which find.js remembers the element, in its document
@@ -95,17 +104,9 @@ func (c *Context) find(ctx context.Context, m *Made) (seen, error) {
 		}
 	}
 	m.Page, m.Control, m.Form = s.Page, s.Control, s.Form
-	m.frame, m.document, m.mark = s.frame.ID, s.frame.Document, s.mark
+	m.frame, m.document, m.mark, m.continues = s.frame.ID, s.frame.Document, s.mark, s.Continues
 	if m.frame != c.tab.tab.ID() {
 		c.browser.watchFrame(m.frame, c.tab)
-	}
-	if m.Act.Kind != Wait {
-		if m.continues, err = c.countContinues(ctx, m.frame); err != nil {
-			m.continues = -1
-		}
-		if errors.Is(err, ErrGone) || errors.Is(err, ErrTabGone) {
-			return seen{}, err
-		}
 	}
 	return s, nil
 }
