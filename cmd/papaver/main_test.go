@@ -35,7 +35,7 @@ func (c clean) Run() int {
 		return 1
 	}
 	// These tests wait for other processes most of the time. -parallel on the command line still wins.
-	if err := flag.Set("test.parallel", "4"); err != nil {
+	if err := flag.Set("test.parallel", "3"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
