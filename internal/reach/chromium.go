@@ -7,9 +7,9 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Chromium is what the rules mean for a Chromium: values of its command line switches.
@@ -23,24 +23,26 @@ type Chromium struct {
 	Notices []string
 }
 
-// Chromium connects to each named host, verifies its certificate chain, and returns what Chromium needs to reach the
-// same hosts. Chromium is given leaf keys and never an authority's: with the authority's key on that switch, a
-// self-signed certificate for any name that carries the public authority certificate behind it would pass [measured].
+// Chromium connects to each named host, to all of them at once, verifies its certificate chain, and returns what Chromium
+// needs to reach the same hosts. Chromium is given leaf keys and never an authority's: with the authority's key on that switch,
+// a self-signed certificate for any name that carries the public authority certificate behind it would pass [measured].
 func (r *Reach) Chromium(ctx context.Context) Chromium {
+	keys, errs := make([]string, len(r.order)), make([]error, len(r.order))
+	var asking sync.WaitGroup
+	for i, rule := range r.order {
+		if r.named != nil {
+			asking.Go(func() { keys[i], errs[i] = r.leafKey(ctx, rule) })
+		}
+	}
+	asking.Wait()
 	var c Chromium
 	var rules []string
-	for _, rule := range r.order {
+	for i, rule := range r.order {
 		rules = append(rules, fmt.Sprintf("MAP %s %s", rule.from(), rule.To))
-		if r.named == nil {
-			continue
-		}
-		key, err := r.leafKey(ctx, rule)
-		if err != nil {
-			c.Notices = append(c.Notices, fmt.Sprintf("%s: %v", rule.from(), err))
-			continue
-		}
-		if key != "" && !slices.Contains(c.LeafKeys, key) {
-			c.LeafKeys = append(c.LeafKeys, key)
+		if errs[i] != nil {
+			c.Notices = append(c.Notices, fmt.Sprintf("%s: %v", rule.from(), errs[i]))
+		} else if keys[i] != "" && !slices.Contains(c.LeafKeys, keys[i]) {
+			c.LeafKeys = append(c.LeafKeys, keys[i])
 		}
 	}
 	c.HostResolverRules = strings.Join(rules, ", ")
@@ -51,7 +53,7 @@ func (r *Reach) Chromium(ctx context.Context) Chromium {
 func (r *Reach) leafKey(ctx context.Context, rule Rule) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
-	raw, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", rule.To)
+	raw, err := r.dialTo(ctx, "tcp", rule.To)
 	if err != nil {
 		return "", err
 	}

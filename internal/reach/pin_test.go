@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,4 +117,45 @@ func TestAnAddressThatDoesNotAnswerIsNotWaitedFor(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 	})
+}
+
+// The hosts are connected to at once: no dial ends before all have begun. What they say stands in the order of the rules.
+func TestNamedHostsAreAskedForTheirKeysAtOnce(t *testing.T) {
+	t.Parallel()
+	ca := issue(t, nil, "Test Authority")
+	hosts := []string{"c.test", "a.test", "b.test"}
+	var rules, spki []string
+	for i, host := range hosts {
+		leaf := issue(t, ca, host, host)
+		to := serve(t, hello, leaf)
+		if i == 1 {
+			to = "127.0.0.1:1" // it says no
+		} else {
+			spki = append(spki, leaf.spki())
+		}
+		rules = append(rules, host+":443:"+to)
+	}
+	var begun atomic.Int64
+	all := make(chan struct{})
+	r := newReach(t, reach.Config{
+		CACerts: []string{file(t, ca.pem())}, ConnectTo: rules,
+		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if int(begun.Add(1)) == len(hosts) {
+				close(all)
+			}
+			select {
+			case <-all:
+			case <-ctx.Done(): // an error of each, one after the other
+				return nil, ctx.Err()
+			}
+			if address == "127.0.0.1:1" {
+				return nil, errDown
+			}
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		},
+	})
+	c := r.Chromium(t.Context())
+	if !slices.Equal(c.LeafKeys, spki) || !slices.Equal(c.Notices, []string{"a.test:443: network is unreachable"}) {
+		t.Errorf("keys %q, notices %q", c.LeafKeys, c.Notices)
+	}
 }
