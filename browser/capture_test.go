@@ -97,7 +97,9 @@ func newLab(t *testing.T, driver browser.Driver, sites ...*testsite.Site) *lab {
 		t.Fatal(err)
 	}
 	t.Cleanup(l.ops.Close)
+	began := time.Now()
 	l.browser, err = browser.Start(t.Context(), browser.Config{
+		Now:    func() time.Time { return began }, // so that on a busy machine what comes late is still of its act
 		Driver: driver, NoSandbox: os.Getenv("PAPAVER_TEST_SANDBOX") == "off" || os.Geteuid() == 0, Watch: opsweb.Header,
 		HostResolverRules: strings.Join(rules, ", "), LeafKeys: keys, OnHeld: l.ops.Held,
 	})
