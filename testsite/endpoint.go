@@ -165,8 +165,11 @@ func (s *Site) readReference(w http.ResponseWriter, r *http.Request) (string, bo
 		return refuse(ruleContentType, "another content type than application/json")
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxEndpointBody))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return refuse(ruleBody, "a body that is too large")
+	}
 	if err != nil {
-		return refuse(ruleBody, "a body that is too large or ends early")
+		return "", false // whoever sent it died or gave up meanwhile, which breaks no rule; nobody reads an answer
 	}
 	ref, err := parseReference(data)
 	switch {

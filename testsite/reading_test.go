@@ -4,9 +4,14 @@ import (
 	"errors"
 	"go/parser"
 	"go/token"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -108,6 +113,24 @@ func TestABodyIsReadStrictlyAndUnknownMembersAreIgnored(t *testing.T) {
 	} {
 		if ref, err := parseReference([]byte(body)); err == nil {
 			t.Errorf("%.40q was read as %q", body, ref)
+		}
+	}
+}
+
+func TestAnAgentThatDiesWhileItSendsBreaksNoRule(t *testing.T) {
+	for name, tc := range map[string]struct {
+		body  io.Reader
+		rules int
+	}{
+		"it died":      {io.MultiReader(strings.NewReader(`{"ref":`), iotest.ErrReader(io.ErrUnexpectedEOF)), 0},
+		"it is a lot":  {strings.NewReader(`{"ref":"` + strings.Repeat("a", maxEndpointBody) + `"}`), 1},
+		"it is a half": {strings.NewReader(`{"ref":`), 1},
+	} {
+		s := &Site{record: record{now: time.Now, log: slog.New(slog.DiscardHandler)}}
+		r := httptest.NewRequest(http.MethodPost, "/", tc.body)
+		r.Header.Set("Content-Type", "application/json")
+		if ref, ok := s.readReference(httptest.NewRecorder(), r); ok || ref != "" || len(s.record.snapshot().Broken) != tc.rules {
+			t.Errorf("%s: %q, %v, and broken are %+v", name, ref, ok, s.record.snapshot().Broken)
 		}
 	}
 }
