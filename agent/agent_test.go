@@ -104,12 +104,17 @@ func (l *log) names() []string {
 	return names
 }
 
-func (w *world) start(l *log) *agent.Agent {
+func (w *world) start(l *log) *agent.Agent { return w.startWith(l, func(*agent.Config) {}) }
+
+// startWith is start with a configuration that change has been at.
+func (w *world) startWith(l *log, change func(*agent.Config)) *agent.Agent {
 	w.t.Helper()
-	a, err := agent.Start(w.t.Context(), agent.Config{
+	cfg := agent.Config{
 		Home: w.home, Driver: chromedpdriver.Driver{}, ConnectTo: w.site.ConnectTo(), CACerts: []string{w.cacert},
 		NoSandbox: os.Getenv("PAPAVER_TEST_SANDBOX") == "off" || os.Geteuid() == 0, Title: "test", Events: l.add,
-	})
+	}
+	change(&cfg)
+	a, err := agent.Start(w.t.Context(), cfg)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -46,8 +46,8 @@ func exchangeSteps() []agent.Step {
 // Clauses: OPS3-5.05, OPS3-5.06
 func TestAnActReturnsWhileItsOperationWaitsForTheUser(t *testing.T) {
 	w := newWorld(t)
-	l := &log{}
-	a := w.start(l)
+	l, opened := &log{}, &connections{}
+	a := w.startWith(l, func(cfg *agent.Config) { cfg.Wrap = opened.wrap })
 	v, err := a.Visit(t.Context(), w.site.Company())
 	if err != nil {
 		t.Fatal(err)
@@ -93,6 +93,7 @@ func TestAnActReturnsWhileItsOperationWaitsForTheUser(t *testing.T) {
 	}
 	w.counted(1, 1)
 	stopUser()
+	opened.ready(t)
 
 	// Do waits for what Begin left.
 	result = w.began(v, agent.StatusWaiting, agent.Navigate("https://stormline.test/membership"), agent.Click("#cancel-membership"))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/papaver-agent/papaver/agent"
@@ -35,6 +36,35 @@ func (d blind) Start(ctx context.Context, p browser.Process, paused func(browser
 	return e, err
 }
 
+// together is a driver that opens no browser context before two were asked for.
+type together struct {
+	chromedpdriver.Driver
+	asked atomic.Int64
+	both  chan struct{}
+}
+
+func (d *together) Start(ctx context.Context, p browser.Process, paused func(browser.Paused)) (browser.Engine, error) {
+	e, err := d.Driver.Start(ctx, p, paused)
+	return engineTogether{e, d}, err
+}
+
+type engineTogether struct {
+	browser.Engine
+	driver *together
+}
+
+func (e engineTogether) NewContext(ctx context.Context) (browser.ContextID, error) {
+	if e.driver.asked.Add(1) == 2 {
+		close(e.driver.both)
+	}
+	select {
+	case <-e.driver.both:
+		return e.Engine.NewContext(ctx)
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
 func TestNothingIsJoinedWithAChromiumThatDoesNotHoldResponses(t *testing.T) {
 	w := newWorld(t)
 	remembered := filepath.Join(w.home, "chromium.json")
@@ -57,13 +87,14 @@ func TestNothingIsJoinedWithAChromiumThatDoesNotHoldResponses(t *testing.T) {
 		t.Errorf("it is remembered: %v", err)
 	}
 
-	a = w.start(&log{})
+	// The check and the first browser context, which the run opens too, don't wait for each other.
+	a = w.startWith(&log{}, func(cfg *agent.Config) { cfg.Driver = &together{both: make(chan struct{})} })
 	if _, err := a.Visit(t.Context(), w.site.Company()); err != nil {
 		t.Fatal(err)
 	}
 	w.close(a)
 	data, err := os.ReadFile(remembered)
-	if err != nil || !strings.Contains(string(data), "chromedpdriver.Driver") || !strings.Contains(string(data), "Chrome/") {
+	if err != nil || !strings.Contains(string(data), "agent_test.together") || !strings.Contains(string(data), "Chrome/") {
 		t.Errorf("remembered: %s, %v", data, err)
 	}
 }

@@ -3,11 +3,15 @@ package agent
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/papaver-agent/papaver/browser"
 	"github.com/papaver-agent/papaver/opsweb"
 	"github.com/papaver-agent/papaver/trace"
 )
+
+// blankTimeout bounds the opening of the first browser context, which [Agent.Close] waits for.
+const blankTimeout = 30 * time.Second
 
 // opening is a browser context that is being opened, in a Chromium that may have to be started for it. It is blank and asks
 // no site for anything.
@@ -25,13 +29,15 @@ func (a *Agent) open(ctx context.Context) *opening {
 	o := &opening{cancel: cancel, ended: make(chan struct{})}
 	go func() {
 		defer close(o.ended)
-		if o.err = a.startBrowser(ctx); o.err != nil {
+		first, err := a.startBrowser(ctx)
+		if err != nil {
+			o.err = err
 			return
 		}
-		ctx, span := trace.Begin(ctx, trace.Tab)
-		o.context, o.err = a.browser.NewContext(ctx)
-		span.End(trace.Failed(o.err))
-		if o.err != nil {
+		if first == nil {
+			first = openBlank(ctx, a.browser)
+		}
+		if o.context, o.err = first.context, first.err; o.err != nil {
 			o.err = browserTrouble(o.err, "the browser was started", "no page was opened")
 		}
 	}()
@@ -57,15 +63,41 @@ func (o *opening) done() {
 	_ = o.context.Close(ctx) // it is blank, and ends with its Chromium
 }
 
-// startBrowser starts the run's one Chromium, whose end ends the run.
-func (a *Agent) startBrowser(ctx context.Context) error {
+// blank is a browser context with its tab, or why there is none.
+type blank struct {
+	context *browser.Context
+	err     error
+}
+
+// openBlank opens a browser context in b.
+func openBlank(ctx context.Context, b *browser.Browser) *blank {
+	ctx, span := trace.Begin(ctx, trace.Tab)
+	c, err := b.NewContext(ctx)
+	span.End(trace.Failed(err))
+	return &blank{c, err}
+}
+
+// checkedBlank opens the first browser context while the self-check, where there has to be one, goes on. Nobody is given it
+// before that is over: its error ends the Chromium, and the context with it.
+func (a *Agent) checkedBlank(ctx context.Context, b *browser.Browser, cfg browser.Config) (*blank, error) {
+	checked := make(chan error, 1)
+	go func() { checked <- a.checked(trace.Row(ctx, "check"), b, cfg) }()
+	opening, cancel := context.WithTimeout(ctx, blankTimeout)
+	defer cancel()
+	first := openBlank(opening, b)
+	return first, <-checked
+}
+
+// startBrowser starts the run's one Chromium, whose end ends the run, and opens its first browser context. Where it runs
+// already there is none.
+func (a *Agent) startBrowser(ctx context.Context) (first *blank, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
-		return ErrClosed
+		return nil, ErrClosed
 	}
 	if a.browser != nil {
-		return nil
+		return nil, nil
 	}
 	how := a.reach.Chromium(ctx)
 	for _, notice := range how.Notices {
@@ -82,12 +114,12 @@ func (a *Agent) startBrowser(ctx context.Context) error {
 	b, err := browser.Start(starting, cfg)
 	span.End(trace.Failed(err))
 	if err == nil {
-		if err = a.checked(ctx, b, cfg); err != nil {
+		if first, err = a.checkedBlank(ctx, b, cfg); err != nil {
 			err = errors.Join(err, b.Close(ctx))
 		}
 	}
 	if err != nil {
-		return browserTrouble(err, "what the site publishes was read", "no page was opened")
+		return nil, browserTrouble(err, "what the site publishes was read", "no page was opened")
 	}
 	a.browser = b
 	a.running.Go(func() {
@@ -97,5 +129,5 @@ func (a *Agent) startBrowser(ctx context.Context) error {
 		case <-a.life.Done():
 		}
 	})
-	return nil
+	return first, nil
 }
