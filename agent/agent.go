@@ -184,7 +184,7 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 	ctx = cfg.Trace.In(ctx)
 	a := &Agent{cfg: cfg, rounds: newRoundEvents()}
 	a.pace = pace.New(pace.Config{Company: a.visits.company, Told: a.held, Now: cfg.Now})
-	a.clocks = skew.New(skew.Config{Company: a.visits.company, Told: a.clockDiffers, Now: cfg.Now})
+	a.clocks = skew.New(skew.Config{Company: a.visits.company, Told: a.clockDiffers, Moved: a.clockMoved, Now: cfg.Now})
 	a.life, a.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer func() {
 		if err != nil {
@@ -228,6 +228,7 @@ func Start(ctx context.Context, cfg Config) (_ *Agent, err error) {
 	}
 	a.progress = newProgress(a.ops.Desk(), a.id, cfg.Title, cfg.Steps, cfg.Now)
 	a.running.Go(func() { a.progress.follow(a.life) })
+	a.running.Go(func() { skew.Watch(a.life, a.clockMoved) })
 	if cfg.NoInput {
 		a.running.Go(func() { a.progress.refuseAll(a.life) })
 	}

@@ -36,29 +36,27 @@ func (d blind) Start(ctx context.Context, p browser.Process, paused func(browser
 	return e, err
 }
 
-// together is a driver that opens no browser context before two were asked for.
-type together struct {
+// gated is a driver that tells of each browser context that is asked for, and opens none before open is closed.
+type gated struct {
 	chromedpdriver.Driver
-	asked atomic.Int64
-	both  chan struct{}
+	asked func()
+	open  <-chan struct{}
 }
 
-func (d *together) Start(ctx context.Context, p browser.Process, paused func(browser.Paused)) (browser.Engine, error) {
+func (d gated) Start(ctx context.Context, p browser.Process, paused func(browser.Paused)) (browser.Engine, error) {
 	e, err := d.Driver.Start(ctx, p, paused)
-	return engineTogether{e, d}, err
+	return gatedEngine{e, d}, err
 }
 
-type engineTogether struct {
+type gatedEngine struct {
 	browser.Engine
-	driver *together
+	gated gated
 }
 
-func (e engineTogether) NewContext(ctx context.Context) (browser.ContextID, error) {
-	if e.driver.asked.Add(1) == 2 {
-		close(e.driver.both)
-	}
+func (e gatedEngine) NewContext(ctx context.Context) (browser.ContextID, error) {
+	e.gated.asked()
 	select {
-	case <-e.driver.both:
+	case <-e.gated.open:
 		return e.Engine.NewContext(ctx)
 	case <-ctx.Done():
 		return "", ctx.Err()
@@ -87,14 +85,21 @@ func TestNothingIsJoinedWithAChromiumThatDoesNotHoldResponses(t *testing.T) {
 		t.Errorf("it is remembered: %v", err)
 	}
 
-	// The check and the first browser context, which the run opens too, don't wait for each other.
-	a = w.startWith(&log{}, func(cfg *agent.Config) { cfg.Driver = &together{both: make(chan struct{})} })
+	// The check's browser context and the run's first one don't wait for each other: none opens before both are asked for.
+	both := make(chan struct{})
+	var asked atomic.Int64
+	second := func() {
+		if asked.Add(1) == 2 {
+			close(both)
+		}
+	}
+	a = w.startWith(&log{}, func(cfg *agent.Config) { cfg.Driver = gated{asked: second, open: both} })
 	if _, err := a.Visit(t.Context(), w.site.Company()); err != nil {
 		t.Fatal(err)
 	}
 	w.close(a)
 	data, err := os.ReadFile(remembered)
-	if err != nil || !strings.Contains(string(data), "agent_test.together") || !strings.Contains(string(data), "Chrome/") {
+	if err != nil || !strings.Contains(string(data), "agent_test.gated") || !strings.Contains(string(data), "Chrome/") {
 		t.Errorf("remembered: %s, %v", data, err)
 	}
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/papaver-agent/papaver/browser"
@@ -17,6 +18,8 @@ const blankTimeout = 30 * time.Second
 // no site for anything.
 type opening struct {
 	cancel  context.CancelFunc
+	decided chan struct{} // closed when the Chromium runs, or when there is none
+	runs    bool          // to be read after decided
 	ended   chan struct{}
 	context *browser.Context // from here on to be read after ended
 	err     error
@@ -26,10 +29,12 @@ type opening struct {
 // open begins to open a browser context. The caller calls done.
 func (a *Agent) open(ctx context.Context) *opening {
 	ctx, cancel := context.WithCancel(trace.Row(ctx, "browser"))
-	o := &opening{cancel: cancel, ended: make(chan struct{})}
+	o := &opening{cancel: cancel, decided: make(chan struct{}), ended: make(chan struct{})}
+	decide := sync.OnceFunc(func() { close(o.decided) })
 	go func() {
 		defer close(o.ended)
-		first, err := a.startBrowser(ctx)
+		defer decide()
+		first, err := a.startBrowser(ctx, func() { o.runs = true; decide() })
 		if err != nil {
 			o.err = err
 			return
@@ -38,10 +43,16 @@ func (a *Agent) open(ctx context.Context) *opening {
 			first = openBlank(ctx, a.browser)
 		}
 		if o.context, o.err = first.context, first.err; o.err != nil {
-			o.err = browserTrouble(o.err, "the browser was started", "no page was opened")
+			o.err = browserTrouble(o.err, "the browser was started, and a Session may have been", "no page was opened")
 		}
 	}()
 	return o
+}
+
+// running waits until it is known whether there is a Chromium to open the context in.
+func (o *opening) running() bool {
+	<-o.decided
+	return o.runs
 }
 
 // wait returns the context, which is the caller's from now on.
@@ -89,14 +100,15 @@ func (a *Agent) checkedBlank(ctx context.Context, b *browser.Browser, cfg browse
 }
 
 // startBrowser starts the run's one Chromium, whose end ends the run, and opens its first browser context. Where it runs
-// already there is none.
-func (a *Agent) startBrowser(ctx context.Context) (first *blank, err error) {
+// already there is none. It calls running as soon as there is a Chromium.
+func (a *Agent) startBrowser(ctx context.Context, running func()) (first *blank, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return nil, ErrClosed
 	}
 	if a.browser != nil {
+		running()
 		return nil, nil
 	}
 	how := a.reach.Chromium(ctx)
@@ -110,16 +122,19 @@ func (a *Agent) startBrowser(ctx context.Context) (first *blank, err error) {
 		OnProfile: func(dir string) error { return a.writeLine(ctx, lineChromium, chromiumLine{Profile: dir}) }, // what [Agent.Resume] ends
 		Watch:     opsweb.Header, OnHeld: a.ops.Held, OnLimited: a.limited, Now: a.cfg.Now,
 	}
+	done := "what the site publishes was read"
 	starting, span := trace.Begin(ctx, trace.Chromium)
 	b, err := browser.Start(starting, cfg)
 	span.End(trace.Failed(err))
 	if err == nil {
+		done += ", and a Session may have been started"
+		running()
 		if first, err = a.checkedBlank(ctx, b, cfg); err != nil {
 			err = errors.Join(err, b.Close(ctx))
 		}
 	}
 	if err != nil {
-		return nil, browserTrouble(err, "what the site publishes was read", "no page was opened")
+		return nil, browserTrouble(err, done, "no page was opened")
 	}
 	a.browser = b
 	a.running.Go(func() {

@@ -79,6 +79,13 @@ func (a *Agent) clockDiffers(d skew.Difference) {
 	a.emit(Event{Time: a.cfg.Now(), Name: "clock", Body: c})
 }
 
+// clockMoved has the deadlines of the open questions asked for anew: our clock was set, or a Company's is known better.
+func (a *Agent) clockMoved() {
+	if a.ops != nil { // the run has begun
+		a.ops.Desk().ClockMoved()
+	}
+}
+
 // blamed adds to an error of a Company what is known of the clocks: a Company refuses what is dated by a wrong one.
 func (a *Agent) blamed(company string, err error) error {
 	t, ok := errors.AsType[*trouble.Error](err)

@@ -25,6 +25,20 @@ func (v *Visit) locked(ctx context.Context, do func() error) error {
 	}
 }
 
+// prepare has the Session started, and its token there, while the tab of the Chromium opens: nobody is asked for a Session
+// that no browser could join. Its error is the join's.
+func (v *Visit) prepare(ctx context.Context, o *opening) error {
+	if v.session == nil || !o.running() {
+		return nil
+	}
+	a := v.agent
+	defer a.visits.expect(v.company)()
+	if err := v.session.Prepare(ctx); err != nil {
+		return a.blamed(v.company.Domain, joinTrouble(v.company, a.cfg.SignedIn, fmt.Errorf("%w: %w", join.ErrNoAssertion, err)))
+	}
+	return nil
+}
+
 // join joins the browser to the Session for the first time.
 func (v *Visit) join(ctx context.Context) error {
 	return v.locked(ctx, func() error {

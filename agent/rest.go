@@ -56,8 +56,22 @@ func canonical(address string) string {
 
 // visits are the visits of a run. Safe for concurrent use.
 type visits struct {
-	mu   sync.Mutex
-	list []*Visit
+	mu       sync.Mutex
+	list     []*Visit
+	expected []*company.Company // of visits that are not yet among them
+}
+
+// expect has the requests to a Company whose visit is about to begin paced as that visit's, until the function that is
+// returned is called.
+func (s *visits) expect(c *company.Company) (done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expected = append(s.expected, c)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.expected = slices.DeleteFunc(s.expected, func(other *company.Company) bool { return other == c })
+	}
 }
 
 func (s *visits) add(v *Visit) {
@@ -87,6 +101,11 @@ func (s *visits) find(meant func(*Visit) bool) *Visit {
 func (s *visits) company(host string) string {
 	if v := s.find(func(v *Visit) bool { return names(v.company, host) }); v != nil {
 		return v.company.Domain
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at := slices.IndexFunc(s.expected, func(c *company.Company) bool { return names(c, host) }); at >= 0 {
+		return s.expected[at].Domain
 	}
 	return host
 }

@@ -99,6 +99,7 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 		return nil, err
 	}
 	a.progress.doing("starting Chromium")
+	unprepared := v.prepare(ctx, opened)
 	if v.context, err = opened.wait(); err != nil {
 		return nil, err
 	}
@@ -110,7 +111,10 @@ func (a *Agent) Visit(ctx context.Context, address string) (*Visit, error) {
 	// The context is registered first: what the joined landing page asks for is judged like everything after it.
 	a.ops.Joined(v.context, v.company, v.session, v.company.Profile, v.renew)
 	a.visits.add(v)
-	if err := v.join(ctx); err != nil {
+	if err = unprepared; err == nil {
+		err = v.join(ctx)
+	}
+	if err != nil {
 		if closeErr := v.Close(ctx); closeErr != nil {
 			a.cfg.Logger.Warn("the browser context of a join that failed is still open", "error", closeErr)
 		}

@@ -134,6 +134,16 @@ func (s *Session) Start(ctx context.Context) (string, error) {
 	return s.ID(), nil
 }
 
+// Prepare has there what [Session.Assertion] needs of the Company: the Session is started, and its token is far from its end.
+// Where nothing is needed it asks nobody. Its errors are those of Assertion.
+func (s *Session) Prepare(ctx context.Context) error {
+	if _, err := s.Start(ctx); err != nil || s.profile.JoinTokenField == "" {
+		return err
+	}
+	_, err := s.token(ctx, general)
+	return err
+}
+
 // Key is the DPoP key the Session's tokens are bound to: the key for [Server.Token] and [Server.Refresh]. It is nil where
 // no proofs are made.
 func (s *Session) Key() *ProofKey { return s.key }
