@@ -38,8 +38,8 @@ type Config struct {
 	Record func(ctx context.Context, r Request, d Decision) error
 	// Lock is the home's, when it has one: a User's answer counts only with its signature.
 	Lock *lock.Lock
-	// Deadline is the last moment at which an answer to a question counts, by the wall clock as it stands: it is asked again
-	// while the question is open, since that clock may be set. Nil: the question's own.
+	// Deadline is the last moment at which an answer to a question counts, by the wall clock as it stands. It is asked again
+	// for each answer, at the deadline, and at [Desk.ClockMoved], since that clock may be set. Nil: the question's own.
 	Deadline func(Question) time.Time
 	// Now is the wall clock; time.Now when nil.
 	Now func() time.Time
@@ -55,6 +55,7 @@ type Desk struct {
 	open    []*entry // in the order they were opened
 	closed  []*entry // the last maxClosed, oldest first
 	changed chan struct{}
+	moved   chan struct{} // closed when the deadlines are to be asked for anew
 }
 
 type entry struct {
@@ -77,7 +78,7 @@ func NewDesk(cfg Config) (*Desk, error) {
 	if cfg.Rand == nil {
 		cfg.Rand = rand.Reader
 	}
-	return &Desk{cfg: cfg, changed: make(chan struct{})}, nil
+	return &Desk{cfg: cfg, changed: make(chan struct{}), moved: make(chan struct{})}, nil
 }
 
 // NewRequest gives q its identity. It does not open it: the caller writes the request down first.
@@ -107,7 +108,7 @@ func (d *Desk) Ask(ctx context.Context, r Request) (Decision, error) {
 	d.mu.Unlock()
 
 	for {
-		// The wait is short steps of the wall clock, not one long timer: a timer stands still while the machine sleeps.
+		moved := d.nextMove() // before the clock is read, so that no move is missed between
 		left := d.deadline(e).Sub(d.cfg.Now())
 		if left <= 0 {
 			decision, err := d.decide(ctx, e, Decision{State: Expired})
@@ -116,7 +117,7 @@ func (d *Desk) Ask(ctx context.Context, r Request) (Decision, error) {
 			}
 			return d.withdraw(e, err)
 		}
-		timer := time.NewTimer(min(left, time.Second))
+		timer := time.NewTimer(left)
 		select {
 		case <-e.done:
 			timer.Stop()
@@ -124,9 +125,28 @@ func (d *Desk) Ask(ctx context.Context, r Request) (Decision, error) {
 		case <-ctx.Done():
 			timer.Stop()
 			return d.withdraw(e, ctx.Err())
+		case <-moved:
+			timer.Stop()
 		case <-timer.C:
 		}
 	}
+}
+
+// ClockMoved has the deadlines of the open questions asked for anew: this machine's clock was set, or it has slept while the
+// desk's timers stood still, or Config.Deadline says something else. It does not wait for it. A deadline that moved without it
+// is noticed when an answer comes or the old one passes; no answer counts after it either way. Safe for concurrent use.
+func (d *Desk) ClockMoved() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	close(d.moved)
+	d.moved = make(chan struct{})
+}
+
+// nextMove is closed at the next ClockMoved.
+func (d *Desk) nextMove() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.moved
 }
 
 // Decide gives a request its one answer. The first call wins; later calls change nothing and return ErrAnswered with

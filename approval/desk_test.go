@@ -430,3 +430,39 @@ func TestAnAnswerThatIsBeingWrittenWhenTheRunEndsIsNotLost(t *testing.T) {
 		t.Errorf("on record: %+v", list)
 	}
 }
+
+// Clauses: RD-5.04
+func TestAnOpenQuestionLooksAtTheClockOnlyWhenItWasMoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked, moved atomic.Int64
+		d, err := approval.NewDesk(approval.Config{Record: (&record{}).write, Deadline: func(q approval.Question) time.Time {
+			asked.Add(1)
+			return q.Operation.ExpiresAt.Add(time.Duration(moved.Load()))
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newRequest(t, d, "v1")
+		came := ask(t, t.Context(), d, r)
+		synctest.Wait()
+		before := asked.Load()
+		<-time.After(life / 2)
+		synctest.Wait()
+		if n := asked.Load() - before; n != 0 {
+			t.Errorf("while nothing happened the deadline was asked for %d times", n)
+		}
+		_, changed := d.Pending()
+		moved.Store(-int64(life / 4))
+		d.ClockMoved()
+		<-changed // whoever shows it is told
+		if open, _ := d.Pending(); len(open) != 1 || open[0].Question.Deadline != r.Question.Deadline.Add(-life/4) {
+			t.Errorf("open: %+v", open)
+		}
+		moved.Store(-int64(life))
+		began := time.Now()
+		d.ClockMoved()
+		if o := <-came; o.decision.State != approval.Expired || time.Since(began) != 0 {
+			t.Errorf("after %v who asked got %+v", time.Since(began), o)
+		}
+	})
+}

@@ -38,6 +38,9 @@ type Config struct {
 	// Told hears when a clock is found to differ by Notable or more, when that changed by as much, and when it no longer
 	// does, in the goroutine that found it. It must not wait, and not call the Clocks. May be nil.
 	Told func(Difference)
+	// Moved hears that Ahead says something else of a Company than before its last answer, in the goroutine that found it. It
+	// must not wait, and not call the Clocks. May be nil. That our own clock was set is told by [Watch].
+	Moved func()
 	// Now is this machine's clock; time.Now when nil.
 	Now func() time.Time
 	// Steady is the time since some moment, by a clock that nobody sets and that goes on while the machine sleeps; the
@@ -114,18 +117,31 @@ func (c *Clocks) heard(company string, header http.Header, trip time.Duration) {
 	}
 	before, compared := c.readings[company]
 	r.told, r.toldOf = before.told, 0
-	set := time.Duration(0)
+	set, moved := time.Duration(0), r.ahead != 0
 	if compared {
 		set = before.set(at, ours) - before.toldOf
+		moved = r.ahead != before.aheadAt(at, ours)
 	}
 	c.readings[company] = r
 	c.mu.Unlock()
+	if moved && c.cfg.Moved != nil {
+		c.cfg.Moved()
+	}
 	c.tell(company, r.ahead, set, 0)
 }
 
 // set is by how much our clock was set since the reading.
 func (r reading) set(at time.Duration, ours time.Time) time.Duration {
 	return ours.Sub(r.ours) - (at - r.at)
+}
+
+// aheadAt is by how much our clock is ahead at a moment, as far as the reading tells.
+func (r reading) aheadAt(at time.Duration, ours time.Time) time.Duration {
+	set := r.set(at, ours)
+	if set.Abs() < dateStep {
+		set = 0 // a clock is always being put right a little
+	}
+	return r.ahead + set
 }
 
 // Ahead is by how much our clock is ahead of a Company's at this moment, negative when it is behind, and false when the two
@@ -138,11 +154,10 @@ func (c *Clocks) Ahead(company string) (time.Duration, bool) {
 		c.mu.Unlock()
 		return 0, false
 	}
-	set := r.set(c.cfg.Steady(), c.cfg.Now().Round(0))
-	if set.Abs() < dateStep {
-		set = 0 // a clock is always being put right a little
-	}
-	ahead, news := r.ahead+set, set-r.toldOf
+	at, ours := c.cfg.Steady(), c.cfg.Now().Round(0)
+	ahead := r.aheadAt(at, ours)
+	set := ahead - r.ahead
+	news := set - r.toldOf
 	c.mu.Unlock()
 	c.tell(company, ahead, news, set)
 	return ahead, true

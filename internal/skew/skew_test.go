@@ -19,6 +19,7 @@ type world struct {
 	t      *testing.T
 	clocks *skew.Clocks
 	told   []skew.Difference
+	moved  int
 
 	mu     sync.Mutex
 	steady time.Duration
@@ -33,6 +34,7 @@ func newWorld(t *testing.T) *world {
 	w.clocks = skew.New(skew.Config{
 		Company: func(host string) string { return strings.TrimSuffix(host, ".other") },
 		Told:    func(d skew.Difference) { w.told = append(w.told, d) },
+		Moved:   func() { w.moved++ },
 		Now:     func() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return noon.Add(w.steady + w.ours) },
 		Steady:  func() time.Duration { w.mu.Lock(); defer w.mu.Unlock(); return w.steady },
 	})
@@ -130,6 +132,22 @@ func TestASettingOfOurClockIsToldOnceAndSoIsItsEnd(t *testing.T) {
 	}
 	if want := []told{{10 * time.Minute, 10 * time.Minute}, {0, -10 * time.Minute}, {-time.Hour, -time.Hour}}; !slices.Equal(got, want) {
 		t.Errorf("told %v, want %v", got, want)
+	}
+}
+
+// What waits for a moment of the Company's clock is told by an answer that puts that moment elsewhere, and by no other.
+func TestAnAnswerThatPutsTheCompanysTimeElsewhereIsToldHoweverSmallTheDifference(t *testing.T) {
+	w := newWorld(t)
+	for i, step := range []struct {
+		shops time.Duration // the Company's clock, of the steady one
+		moved int           // in all
+	}{{0, 0}, {0, 0}, {-4 * time.Second, 1}, {-4 * time.Second, 1}, {0, 2}, {0, 2}} {
+		w.shops = step.shops
+		w.later(time.Minute, 0)
+		w.ask()
+		if w.moved != step.moved {
+			t.Errorf("after answer %d: told %d times, want %d", i+1, w.moved, step.moved)
+		}
 	}
 }
 
