@@ -66,7 +66,9 @@ type Options struct {
 }
 
 // Examine reads what is published at a with client (which must follow no redirects by itself) and judges every rule
-// that can be judged. Where nothing is published, or nothing answers, the rules after the first are not reached.
+// that can be judged. Where nothing is published, or nothing answers, the rules after the first are not reached. The
+// protected resource document may be asked for before poppy.json has said whether there should be one; client must be safe
+// for concurrent use, and none of its requests is under way any more when Examine returns.
 func Examine(ctx context.Context, client *http.Client, a Address, o Options) *Report {
 	report, _ := examine(ctx, client, a, o, false)
 	return report
