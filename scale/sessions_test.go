@@ -17,7 +17,7 @@ func (w *world) sessions(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return one + "\n" + several + fmt.Sprintf("\nA process of Go that only measures has %.1f wake-ups a second.\n", w.idle), nil
+	return one + "\n" + several + fmt.Sprintf("\nA process of Go that only waits has %.1f wake-ups a second.\n", w.idle), nil
 }
 
 // joined measures each so many agents, a Chromium each, with so many Sessions in it.
@@ -40,7 +40,7 @@ func (w *world) joined(ctx context.Context, rows [][2]int) (string, error) {
 				return err
 			}
 			var err error
-			if idle, err = idleWakeUps(ctx); err != nil {
+			if idle, err = w.watcher.idleWakeUps(); err != nil {
 				return err
 			}
 			s, err = ownSize() // last: the runtime gives memory back for some seconds after a collection

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,8 +25,6 @@ import (
 const (
 	endLimit = 30 * time.Second // an agent's end, or the site's
 	settles  = 15 * time.Second // until what a start left to do is done: the runtime gives memory back for some seconds
-	idles    = 2 * time.Second  // in which wake-ups are counted, each …
-	looks    = 5                // … of so many times
 )
 
 // world is the bundled site in a process of its own, and a home that it knows.
@@ -38,6 +35,7 @@ type world struct {
 	company string
 	to      []string
 	cacert  string
+	watcher *observer
 	base    size    // of a process that has no agent yet
 	idle    float64 // its wake-ups a second
 }
@@ -88,7 +86,10 @@ func newWorld(ctx context.Context) (_ *world, err error) {
 		return nil, fmt.Errorf("the bundled site's ready line: %w", err)
 	}
 	w.company, w.to, w.cacert = ready.Company, ready.ConnectTo, ready.CACert
-	if w.idle, err = idleWakeUps(ctx); err != nil {
+	if w.watcher, err = newObserver(ctx); err != nil {
+		return nil, err
+	}
+	if w.idle, err = w.watcher.idleWakeUps(); err != nil {
 		return nil, err
 	}
 	if w.base, err = ownSize(); err != nil {
@@ -104,6 +105,9 @@ func (w *world) close() error {
 	if w.site != nil {
 		err = w.site.Process.Signal(syscall.SIGTERM)
 		_ = w.site.Wait() // it says how it ended, which is ours
+	}
+	if w.watcher != nil {
+		err = errors.Join(err, w.watcher.close())
 	}
 	return errors.Join(err, os.RemoveAll(w.dir))
 }
@@ -158,48 +162,6 @@ func ownSize() (size, error) {
 	}
 	s.resident = uint64(resident) << 10
 	return s, nil
-}
-
-// idleWakeUps is how often a second this process is woken: the median of some looks, since what Chromium, or the runtime, does
-// once in a while is no measure of what goes on all the time.
-func idleWakeUps(ctx context.Context) (float64, error) {
-	var all []int64
-	for range looks {
-		before, err := wakeUps()
-		if err != nil {
-			return 0, err
-		}
-		if err := wait(ctx, idles); err != nil {
-			return 0, err
-		}
-		after, err := wakeUps()
-		if err != nil {
-			return 0, err
-		}
-		all = append(all, after-before)
-	}
-	slices.Sort(all)
-	return float64(all[len(all)/2]) / idles.Seconds(), nil
-}
-
-// wakeUps is how often the threads of this process were given a processor after they had waited.
-func wakeUps() (int64, error) {
-	files, err := filepath.Glob("/proc/self/task/*/status")
-	if err != nil {
-		return 0, err
-	}
-	var all int64
-	for _, file := range files {
-		n, err := statusField(file, "voluntary_ctxt_switches:")
-		if errors.Is(err, os.ErrNotExist) {
-			continue // the thread has ended
-		}
-		if err != nil {
-			return 0, err
-		}
-		all += n
-	}
-	return all, nil
 }
 
 // statusField is a number of a status file of the kernel's.
