@@ -15,6 +15,7 @@ type Activity struct {
 	flooded  bool
 	loading  bool // the main frame loads
 	document string
+	url      string
 	changed  chan struct{}
 }
 
@@ -46,6 +47,13 @@ func (a *Activity) Document() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.document
+}
+
+// URL is [Tab.URL].
+func (a *Activity) URL() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.url
 }
 
 func (a *Activity) change(f func()) {
@@ -110,13 +118,20 @@ func (a *Activity) Loading() { a.change(func() { a.loading = true }) }
 // Loaded is Page.frameStoppedLoading of the main frame.
 func (a *Activity) Loaded() { a.change(func() { a.loading, a.coming = false, false }) }
 
-// Committed is Page.frameNavigated of the main frame, to the document of that loader. What the documents before it asked for
+// Moved is Page.navigatedWithinDocument of the main frame.
+func (a *Activity) Moved(url string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.url = url
+}
+
+// Committed is Page.frameNavigated of the main frame, to the document of that loader and with its whole URL. What the documents before it asked for
 // is given up, and nobody says so of each request [measured].
-func (a *Activity) Committed(loader string) {
+func (a *Activity) Committed(loader, url string) {
 	a.change(func() {
 		if a.document != loader {
 			maps.DeleteFunc(a.requests, func(_ RequestID, of string) bool { return of != loader })
 		}
-		a.document, a.coming = loader, false
+		a.document, a.url, a.coming = loader, url, false
 	})
 }

@@ -21,7 +21,7 @@ func TestWhatIsUnderWayInATab(t *testing.T) {
 		"one that loads":              {func(a *Activity) { a.Coming(); a.Loading() }, 1},
 		"its request":                 {func(a *Activity) { a.Coming(); a.Sent("r", "l", "Document", true) }, 1},
 		"a frame's beside it":         {func(a *Activity) { a.Coming(); a.Sent("r", "l", "Document", false); a.Answered("r") }, 1},
-		"one that came":               {func(a *Activity) { a.Coming(); a.Committed("l") }, 0},
+		"one that came":               {func(a *Activity) { a.Coming(); a.Committed("l", "https://shop.test/") }, 0},
 		"one that ended":              {func(a *Activity) { a.Coming(); a.Loading(); a.Loaded() }, 0},
 	} {
 		a := NewActivity()
@@ -48,8 +48,8 @@ func TestWhatIsUnderWayInATab(t *testing.T) {
 		}
 	}
 	a := NewActivity()
-	a.Committed("first")
-	a.Committed("second")
+	a.Committed("first", "https://shop.test/")
+	a.Committed("second", "https://shop.test/")
 	if d := a.Document(); d != "second" {
 		t.Errorf("the document is %q", d)
 	}

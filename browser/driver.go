@@ -124,8 +124,8 @@ type Dialog struct {
 	URL     string // of the frame that asks
 }
 
-// Tab is a page of a browser context. Its methods need not be safe for concurrent use, but for Activity, Document
-// and AnswerDialog.
+// Tab is a page of a browser context. Its methods need not be safe for concurrent use, but for Activity, Document,
+// URL and AnswerDialog.
 type Tab interface {
 	Input
 	Documents
@@ -158,6 +158,8 @@ type Tab interface {
 	Activity() (n int, changed <-chan struct{})
 	// Document identifies the present document of the main frame. It changes when a navigation commits.
 	Document() string
+	// URL is the present document's, as Chromium told it: no page is asked. It is empty until a document was told of.
+	URL() string
 	// Follow has a tab that was flooded with requests, see [Activity.Flooded], tell of them again.
 	Follow(ctx context.Context) error
 }

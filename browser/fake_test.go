@@ -142,6 +142,8 @@ type fakeTab struct {
 	// onSubmit is called when the form in the document is submitted.
 	onSubmit func()
 	onClose  func()
+	// onNavigate is called as a navigation begins.
+	onNavigate func()
 
 	setDocumentErr, callErr error
 	// finds has every element be there.
@@ -162,6 +164,9 @@ func (t *fakeTab) ID() TargetID                 { return t.id }
 func (t *fakeTab) Reload(context.Context) error { return nil }
 
 func (t *fakeTab) Navigate(_ context.Context, url string) error {
+	if t.onNavigate != nil {
+		t.onNavigate()
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.loaded = append(t.loaded, url)
@@ -232,6 +237,8 @@ func (t *fakeTab) setActive(n int) {
 }
 
 func (t *fakeTab) Follow(context.Context) error { return nil }
+
+func (t *fakeTab) URL() string { return "" }
 
 func (t *fakeTab) Document() string { t.mu.Lock(); defer t.mu.Unlock(); return t.document }
 

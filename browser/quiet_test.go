@@ -36,15 +36,12 @@ func TestAnActIsOverWhenItsNewDocumentHasLoaded(t *testing.T) {
 				b, _ := startFake(t, nobodyHolds)
 				c := fakeContext(t, b)
 				tab := tabOf(c)
-				tab.hangs = func(function string) bool {
-					if function == `() => location.href` { // before the navigation
-						tab.arrive(tc.next)
-						if tc.busy > 0 {
-							tab.setActive(1)
-							time.AfterFunc(tc.busy, func() { tab.setActive(0) })
-						}
+				tab.onNavigate = func() {
+					tab.arrive(tc.next)
+					if tc.busy > 0 {
+						tab.setActive(1)
+						time.AfterFunc(tc.busy, func() { tab.setActive(0) })
 					}
-					return false
 				}
 				began := time.Now()
 				if _, err := c.Do(t.Context(), Act{Kind: Navigate, URL: "https://shop.test/"}); err != nil {
@@ -190,14 +187,14 @@ func TestAFloodOfRequestsIsNotFollowed(t *testing.T) {
 func TestANewDocumentEndsWhatTheOneBeforeAskedFor(t *testing.T) {
 	t.Parallel()
 	a := NewActivity()
-	a.Committed("one")
+	a.Committed("one", "https://shop.test/")
 	a.Sent("picture", "one", "Image", true)
 	a.Sent("two", "two", "Document", true)
-	a.Committed("one") // within the document
+	a.Committed("one", "https://shop.test/") // within the document
 	if n, _ := a.Count(); n != 2 {
 		t.Errorf("%d are under way", n)
 	}
-	a.Committed("two")
+	a.Committed("two", "https://shop.test/")
 	if n, _ := a.Count(); n != 1 {
 		t.Errorf("%d are under way", n)
 	}

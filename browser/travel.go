@@ -10,10 +10,7 @@ import (
 // travel makes an act that brings another document into the tab.
 func (c *Context) travel(ctx context.Context, m *Made) (bool, error) {
 	in := c.tab.tab
-	var page string
-	if err := in.Call(ctx, `() => location.href`, &page); err == nil { // a page that does not answer can be left all the same
-		m.Page = page
-	}
+	m.Page = in.URL()
 	c.begin(m)
 	switch m.Act.Kind {
 	case Navigate:
@@ -47,8 +44,7 @@ func (c *Context) gone(ctx context.Context, document, url string) error {
 	ticker := time.NewTicker(lookAgain)
 	defer ticker.Stop()
 	for {
-		var now string
-		if c.tab.tab.Document() != document || (c.tab.tab.Call(ctx, `() => location.href`, &now) == nil && now == url) {
+		if c.tab.tab.Document() != document || c.tab.tab.URL() == url {
 			return nil
 		}
 		select {

@@ -151,6 +151,8 @@ func (t *tab) Close(context.Context) error               { return nil }
 
 func (t *tab) Follow(context.Context) error { return nil }
 
+func (t *tab) URL() string { return "" }
+
 func (t *tab) Activity() (int, <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

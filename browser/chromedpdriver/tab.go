@@ -159,7 +159,11 @@ func (t *tab) event(ev any) {
 		}
 	case *page.EventFrameNavigated:
 		if ev.Frame.ID == main {
-			t.activity.Committed(string(ev.Frame.LoaderID))
+			t.activity.Committed(string(ev.Frame.LoaderID), ev.Frame.URL+ev.Frame.URLFragment)
+		}
+	case *page.EventNavigatedWithinDocument:
+		if ev.FrameID == main {
+			t.activity.Moved(ev.URL)
 		}
 	case *runtime.EventExecutionContextCreated:
 		t.worldMade(ev.Context)
@@ -244,6 +248,7 @@ func (t *tab) said(level string, parts ...*runtime.RemoteObject) {
 
 func (t *tab) Activity() (int, <-chan struct{}) { return t.activity.Count() }
 func (t *tab) Document() string                 { return t.activity.Document() }
+func (t *tab) URL() string                      { return t.activity.URL() }
 
 func (t *tab) ID() browser.TargetID { return browser.TargetID(t.target.TargetID) }
 

@@ -144,9 +144,11 @@ func (t *tab) event(session proto.TargetSessionID, method string, params []byte)
 		Frame   struct {
 			ID       proto.PageFrameID `json:"id"`
 			LoaderID string            `json:"loaderId"`
+			URL      string            `json:"url"`
+			Fragment string            `json:"urlFragment"`
 		} `json:"frame"`
-		URL     string `json:"url"` // these three are a dialog's
-		Message string `json:"message"`
+		URL     string `json:"url"`     // of a document, or of the frame that asks
+		Message string `json:"message"` // these two are a dialog's
 		Default string `json:"defaultPrompt"`
 	}
 	if json.Unmarshal(params, &ev) != nil {
@@ -181,7 +183,11 @@ func (t *tab) event(session proto.TargetSessionID, method string, params []byte)
 		}
 	case "Page.frameNavigated":
 		if ev.Frame.ID == proto.PageFrameID(t.id) {
-			t.activity.Committed(ev.Frame.LoaderID)
+			t.activity.Committed(ev.Frame.LoaderID, ev.Frame.URL+ev.Frame.Fragment)
+		}
+	case "Page.navigatedWithinDocument":
+		if main {
+			t.activity.Moved(ev.URL)
 		}
 	case "Runtime.consoleAPICalled", "Runtime.exceptionThrown":
 		t.said(session, params)
@@ -268,6 +274,7 @@ func (t *tab) network(ctx context.Context, command func(session) error) error {
 
 func (t *tab) Activity() (int, <-chan struct{}) { return t.activity.Count() }
 func (t *tab) Document() string                 { return t.activity.Document() }
+func (t *tab) URL() string                      { return t.activity.URL() }
 func (t *tab) ID() browser.TargetID             { return browser.TargetID(t.id) }
 
 func (t *tab) Navigate(ctx context.Context, url string) error {
