@@ -104,9 +104,9 @@ All join one after another, each in a browser context of its own.
 `
 
 const between = `
-What wakes a Session that waits for nothing is neither ours nor Chromium's: the runtime's monitor once a minute, its collection
-every two and the memory that it gives back for some seconds after it, and once, after 90 seconds, the connections to the
-Company that end. While a question waits, the kernel tells when the clock is set or the machine has slept, and nothing looks
+A Session that waits for nothing has no timer that comes again. What still wakes its process is Go's runtime, whose monitor looks
+once a minute and which collects every two and gives memory back for some seconds after it, and, once, that the connections
+to the Company are closed when they have been idle for 90 seconds. While a question waits, the kernel tells when the clock is set or the machine has slept, and nothing looks
 each second. Counted once in the same way, on a busy machine:
 
 | process | wake-ups, clock looked at each second | wake-ups now |
