@@ -66,9 +66,7 @@ type Options struct {
 }
 
 // Examine reads what is published at a with client (which must follow no redirects by itself) and judges every rule
-// that can be judged. Where nothing is published, or nothing answers, the rules after the first are not reached. The
-// protected resource document may be asked for before poppy.json has said whether there should be one; client must be safe
-// for concurrent use, and none of its requests is under way any more when Examine returns.
+// that can be judged. Where nothing is published, or nothing answers, the rules after the first are not reached.
 func Examine(ctx context.Context, client *http.Client, a Address, o Options) *Report {
 	report, _ := examine(ctx, client, a, o, false)
 	return report
@@ -102,7 +100,6 @@ type discovery struct {
 	profile *profile.Profile // nil until it is chosen
 	cache   *Cache           // may be nil
 	stored  bool             // a stored copy was used
-	early   *early           // the resource document, where it is read beside poppy.json
 
 	at       [documents]string // where each document is; empty when that is not known
 	from     [documents]string // where each was read, after redirects
@@ -122,8 +119,6 @@ func examine(ctx context.Context, client *http.Client, a Address, o Options, fir
 	d := &discovery{client: client, address: a, profile: o.Profile, cache: o.Cache, company: Company{Domain: a.domain}}
 	d.at[poppy] = a.origin + "/.well-known/poppy.json"
 	d.at[resource] = a.origin + "/.well-known/oauth-protected-resource"
-	d.early = newEarly(ctx, d.reading(), d.at[resource])
-	defer d.early.end()
 	report := &Report{}
 	over := false
 	for _, r := range rules() {
@@ -177,32 +172,4 @@ func (d *discovery) reaches(r rule) bool {
 		}
 	}
 	return true
-}
-
-// reading is for one document.
-func (d *discovery) reading() reading { return reading{client: d.client, cache: d.cache} }
-
-// readDocument reads a document from where it is.
-func (d *discovery) readDocument(ctx context.Context, of document, into any) (found string, err *DocumentError) {
-	r := d.reading()
-	found, err = r.read(ctx, d.at[of], into)
-	d.took(of, r)
-	return found, err
-}
-
-// readResource takes the document that was read beside poppy.json, or reads it where it was not.
-func (d *discovery) readResource(ctx context.Context) (found string, err *DocumentError) {
-	e := d.early
-	if !e.taken() {
-		return d.readDocument(ctx, resource, &d.resource)
-	}
-	d.resource = e.document
-	d.took(resource, e.reading)
-	return e.found, e.err
-}
-
-// took takes note of how a document was read.
-func (d *discovery) took(of document, r reading) {
-	d.stored = d.stored || r.stored
-	d.read[of], d.from[of] = r.from != "", r.from
 }

@@ -79,9 +79,6 @@ func not(when func(*discovery) bool) func(*discovery) bool {
 }
 
 func readPoppy(ctx context.Context, d *discovery) (string, *DocumentError) {
-	if d.profile == nil || d.profile.ResourceDocument {
-		ctx = d.early.with(ctx)
-	}
 	found, err := d.readDocument(ctx, poppy, &d.poppy)
 	if status, ok := err.status(); ok && (status == http.StatusNotFound || status == http.StatusGone) {
 		err.Family = ErrNothingPublished
@@ -92,7 +89,7 @@ func readPoppy(ctx context.Context, d *discovery) (string, *DocumentError) {
 }
 
 func readResource(ctx context.Context, d *discovery) (string, *DocumentError) {
-	found, err := d.readResource(ctx)
+	found, err := d.readDocument(ctx, resource, &d.resource)
 	if status, ok := err.status(); ok && status == http.StatusNotFound && d.poppy.Auth != nil && d.poppy.Auth.Issuer != "" {
 		err.Change = fmt.Sprintf("publish it, and let it name the issuer: protocol %s needs it beside poppy.json, whose auth.issuer is enough in the drafts only", d.profile.Version)
 	}
