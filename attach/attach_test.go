@@ -47,6 +47,20 @@ func TestATerminalSeesTheTasksAndQuestionsAndItsAnswerReachesTheDesk(t *testing.
 	}
 }
 
+func TestATerminalSeesADeadlineThatMoved(t *testing.T) {
+	leavesNothing(t)
+	dir, p := runFolder(t), newProcess(t)
+	r := p.ask("v1", time.Hour)
+	serve(t, dir, "run_1", p)
+	c := watch(t, dir, "")
+	until(t, c, "the question", questions(1))
+	moved := r.Question.Deadline.Add(-time.Minute)
+	p.change(func(v *View) { v.Questions[0].Request.Question.Deadline = moved })
+	until(t, c, "the deadline that moved, of the one question", func(v View) bool {
+		return len(v.Questions) == 1 && v.Questions[0].Request.Question.Deadline.Equal(moved)
+	})
+}
+
 // Clauses: RD-3.05, RD-5.09
 func TestOfTwoTerminalsTheFirstAnswerWins(t *testing.T) {
 	leavesNothing(t)

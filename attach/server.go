@@ -231,7 +231,8 @@ func news(has, view View) []message {
 		}
 	}
 	for _, q := range view.Questions {
-		if indexOf(has.Questions, func(o Question) bool { return o.Request.ID == q.Request.ID }) < 0 {
+		i := indexOf(has.Questions, func(o Question) bool { return o.Request.ID == q.Request.ID })
+		if i < 0 || !has.Questions[i].Request.Question.Deadline.Equal(q.Request.Question.Deadline) { // which moves with the clocks
 			list = append(list, message{Question: &q})
 		}
 	}
