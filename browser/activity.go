@@ -125,8 +125,8 @@ func (a *Activity) Moved(url string) {
 	a.url = url
 }
 
-// Committed is Page.frameNavigated of the main frame, to the document of that loader and with its whole URL. What the documents before it asked for
-// is given up, and nobody says so of each request [measured].
+// Committed is Page.frameNavigated of the main frame, to the document of that loader and with its whole URL. What the
+// documents before it asked for is given up, and nobody says so of each request [measured].
 func (a *Activity) Committed(loader, url string) {
 	a.change(func() {
 		if a.document != loader {

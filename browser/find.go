@@ -51,7 +51,7 @@ func (a Act) offset() *Point { return a.Pointer.Offset }
 
 // needs are those of an act.
 func (a Act) needs() need {
-	n := need{One: a.Strict, Visible: true, Count: a.Kind != Wait}
+	n := need{One: a.Strict, Visible: true}
 	switch a.Kind {
 	case Click, DoubleClick, Check, Uncheck:
 		n.Enabled, n.Scroll, n.Stable, n.Hit = true, true, true, true
@@ -94,7 +94,9 @@ type seen struct {
 
 // find looks for the act's element until it is there and as the act needs it, and notes in m what it is.
 func (c *Context) find(ctx context.Context, m *Made) (seen, error) {
-	s, err := c.look(ctx, m.Act, m.Act.needs())
+	n := m.Act.needs()
+	n.Count = m.Act.Kind != Wait
+	s, err := c.look(ctx, m.Act, n)
 	if err != nil {
 		return seen{}, err
 	}

@@ -98,18 +98,25 @@ func TestARefusedDocumentThatWasMadeAgainIsAnsweredByADocumentAlone(t *testing.T
 	}
 }
 
+// pressedIn presses a control in the tab of a context.
+func pressedIn(t *testing.T, c *Context) (*fakeTab, *Made) {
+	t.Helper()
+	tab := tabOf(c)
+	tab.finds = true
+	made, err := c.Do(t.Context(), Act{Kind: Click, Selectors: [][]string{{"#there"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tab, made
+}
+
 // Again does not wait for the page that answers to load, and Arrived does.
 func TestTheAnswerToAnActThatWasMadeAgainEndsItsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, d := startFake(t, nobodyHolds)
 		c := fakeContext(t, b)
-		tab := tabOf(c)
-		tab.finds = true
-		made, err := c.Do(t.Context(), Act{Kind: Click, Selectors: [][]string{{"#there"}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tab, made := pressedIn(t, c)
 		refused := refusal("r1", tab.id)
 		refused.Resource = "Document"
 		d.engine.paused(refused)
@@ -138,12 +145,7 @@ func TestARefusedWindowIsWaitedForUntilItIsATabOfOurs(t *testing.T) {
 		var held []Held
 		b, d := startFake(t, func(_ context.Context, h Held) { held = append(held, h) })
 		c := fakeContext(t, b)
-		tab := tabOf(c)
-		tab.finds = true
-		made, err := c.Do(t.Context(), Act{Kind: Click, Selectors: [][]string{{"#there"}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tab, made := pressedIn(t, c)
 		window := Target{ID: "window", Type: "page", Context: c.id, Opener: tab.id}
 		d.engine.targets = append(d.engine.targets, Target{ID: tab.id, Type: "page", Context: c.id}, window)
 		d.engine.onAttach = func() { <-time.After(time.Second) } // of the bubble's clock
